@@ -1,0 +1,240 @@
+// Package lsm keeps the sorted-run tables of a crawl: manifest, merge, batched
+// lookup, compaction.
+package lsm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"seine/formats/layout"
+)
+
+// Object is one immutable Parquet object of a table: the rows of the
+// partitions Range, sorted by the table's key, the partitions' row offsets in
+// its footer.
+type Object struct {
+	Key          layout.Key   `json:"key"`
+	Range        layout.Range `json:"range"`
+	Rows         int64        `json:"rows"`
+	Bytes        int64        `json:"bytes"`
+	Sidecar      layout.Key   `json:"sidecar,omitempty"` // page keys and Bloom filters
+	SidecarBytes int64        `json:"sidecar_bytes,omitempty"`
+	// Superseded names, where it is set, an object of schema.SupersededRow: the
+	// rows of older runs that rows of this object replace.
+	Superseded     layout.Key `json:"superseded,omitempty"`
+	SupersededRows int64      `json:"superseded_rows,omitempty"`
+	Deltas         int64      `json:"deltas,omitempty"` // how many rows are delta rows
+}
+
+// Run is all that one job wrote for a run table, one object a task.
+type Run struct {
+	ID      string   `json:"id"`  // "r00000012", or "c00000012" from a compaction
+	Seq     uint64   `json:"seq"` // newest round in it: orders runs by age
+	Objects []Object `json:"objects"`
+}
+
+// Rows is the number of rows in the run.
+func (r Run) Rows() (n int64) {
+	for _, o := range r.Objects {
+		n += o.Rows
+	}
+	return n
+}
+
+// Bytes is the size of the run's objects with their sidecars.
+func (r Run) Bytes() (n int64) {
+	for _, o := range r.Objects {
+		n += o.Bytes + o.SidecarBytes
+	}
+	return n
+}
+
+// QueueObject is an object of frontier rows and how much of it is consumed.
+// Index i of Counts, Cursor and Marks stands for partition Range.Lo+i.
+type QueueObject struct {
+	Object
+	Counts []int64 `json:"counts"` // rows of each partition
+	Cursor []int64 `json:"cursor"` // of these, consumed from the front; nil: none
+	// Marks are 16 evenly spaced values of the sort column over the whole object
+	// (waiting: due, ascending; ready: rank, descending): mark i is the value of
+	// row (2i+1)·rows/32. Quotas are estimated from them.
+	Marks []int64 `json:"marks"`
+}
+
+// Left is the number of rows not yet consumed.
+func (o QueueObject) Left() int64 {
+	n := o.Rows
+	for _, c := range o.Cursor {
+		n -= c
+	}
+	return n
+}
+
+// QueueRun is a run of the frontier, of kind schema.Waiting or schema.Ready.
+type QueueRun struct {
+	ID      string        `json:"id"`
+	Kind    string        `json:"kind"`
+	Seq     uint64        `json:"seq"`
+	Objects []QueueObject `json:"objects"`
+}
+
+// Part is what one job added to the append tables.
+type Part struct {
+	Round  uint64              `json:"round"`
+	Tables map[string][]Object `json:"tables"` // table → objects
+	WARC   []WARCFile          `json:"warc,omitempty"`
+}
+
+// WARCFile is a WARC object that a part's rows point into.
+type WARCFile struct {
+	Key   layout.Key `json:"key"`
+	Bytes int64      `json:"bytes"`
+}
+
+// Manifest is a whole snapshot: every object that counts after commit N.
+type Manifest struct {
+	Format   int              `json:"format"`
+	N        uint64           `json:"n"`
+	Epoch    uint64           `json:"epoch"`
+	Job      uint64           `json:"job"` // the job that made it; 0: a takeover or the start
+	Now      int64            `json:"now"` // ms, the job's
+	Settings uint64           `json:"settings"`
+	Tables   map[string][]Run `json:"tables"` // oldest run first
+	Frontier []QueueRun       `json:"frontier"`
+	Parts    []Part           `json:"parts"` // oldest first
+	// Totals that plans and reports need without reading a table.
+	Known   int64 `json:"known"`   // rows of urls that are no deltas and not superseded
+	Waiting int64 `json:"waiting"` // URLs with a ticket
+}
+
+// Edit is what a job changes. Applying it to the manifest that it was made for
+// gives the next one.
+type Edit struct {
+	Settings       uint64                 `json:"settings,omitempty"`
+	AddRuns        map[string]Run         `json:"add_runs,omitempty"`    // table → run
+	RemoveRuns     map[string][]string    `json:"remove_runs,omitempty"` // table → run ids
+	AddFrontier    []QueueRun             `json:"add_frontier,omitempty"`
+	RemoveFrontier []string               `json:"remove_frontier,omitempty"` // kind/id
+	Cursors        map[layout.Key][]int64 `json:"cursors,omitempty"`         // queue object → cursor
+	Part           *Part                  `json:"part,omitempty"`
+	KnownDelta     int64                  `json:"known_delta,omitempty"`
+	WaitingDelta   int64                  `json:"waiting_delta,omitempty"`
+	Takeover       bool                   `json:"takeover,omitempty"`
+}
+
+// Commit is the object commits/N: it makes a snapshot visible, whole or not at
+// all. Every WholeEvery-th, and the first, carries the whole manifest.
+type Commit struct {
+	Format int       `json:"format"`
+	N      uint64    `json:"n"`
+	Epoch  uint64    `json:"epoch"`
+	Job    uint64    `json:"job"`
+	Kind   string    `json:"kind"`
+	Now    int64     `json:"now"`
+	Edit   Edit      `json:"edit"`
+	Whole  *Manifest `json:"whole,omitempty"` // after the edit
+}
+
+// Format is the version of manifests and commits; WholeEvery is how often a
+// commit carries the whole manifest, which bounds how far a reader walks back.
+const (
+	Format     = 1
+	WholeEvery = 16
+)
+
+// Apply returns the manifest after c, leaving m as it was. A commit that does
+// not follow m, or that names what m does not hold, is an error.
+func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
+	if c.N != m.N+1 {
+		return nil, fmt.Errorf("commit %d does not follow snapshot %d", c.N, m.N)
+	}
+	next := &Manifest{Format: Format, N: c.N, Epoch: c.Epoch, Job: c.Job, Now: c.Now,
+		Settings: m.Settings, Tables: maps.Clone(m.Tables), Frontier: m.Frontier,
+		Parts: m.Parts, Known: m.Known + c.Edit.KnownDelta,
+		Waiting: m.Waiting + c.Edit.WaitingDelta}
+	if next.Tables == nil {
+		next.Tables = map[string][]Run{}
+	}
+	if c.Edit.Settings != 0 {
+		next.Settings = c.Edit.Settings
+	}
+	if err := next.editTables(&c.Edit); err != nil {
+		return nil, fmt.Errorf("commit %d: %w", c.N, err)
+	}
+	if err := next.editFrontier(&c.Edit); err != nil {
+		return nil, fmt.Errorf("commit %d: %w", c.N, err)
+	}
+	if c.Edit.Part != nil {
+		next.Parts = append(slices.Clip(next.Parts), *c.Edit.Part)
+	}
+	return next, nil
+}
+
+func (m *Manifest) editTables(e *Edit) error {
+	for table, ids := range e.RemoveRuns {
+		runs := slices.Clone(m.Tables[table])
+		for _, id := range ids {
+			i := slices.IndexFunc(runs, func(r Run) bool { return r.ID == id })
+			if i < 0 {
+				return fmt.Errorf("removes run %s that %s does not have", id, table)
+			}
+			runs = slices.Delete(runs, i, i+1)
+		}
+		m.Tables[table] = runs
+	}
+	for table, run := range e.AddRuns {
+		runs := m.Tables[table]
+		at, _ := slices.BinarySearchFunc(runs, run.Seq, func(r Run, seq uint64) int {
+			if r.Seq <= seq {
+				return -1
+			}
+			return 1
+		})
+		m.Tables[table] = slices.Insert(slices.Clone(runs), at, run)
+	}
+	return nil
+}
+
+func (m *Manifest) editFrontier(e *Edit) error {
+	frontier := make([]QueueRun, 0, len(m.Frontier)+len(e.AddFrontier))
+	gone := 0
+	for _, r := range m.Frontier {
+		if slices.Contains(e.RemoveFrontier, r.Kind+"/"+r.ID) {
+			gone++
+			continue
+		}
+		r.Objects = slices.Clone(r.Objects)
+		for i := range r.Objects {
+			if c, ok := e.Cursors[r.Objects[i].Key]; ok {
+				r.Objects[i].Cursor = c
+			}
+		}
+		frontier = append(frontier, r)
+	}
+	if gone != len(e.RemoveFrontier) {
+		return fmt.Errorf("removes frontier runs that are not there: %v", e.RemoveFrontier)
+	}
+	m.Frontier = append(frontier, e.AddFrontier...)
+	return nil
+}
+
+// Encode writes a commit as it is stored.
+func (c *Commit) Encode() ([]byte, error) { return json.MarshalIndent(c, "", " ") }
+
+// DecodeCommit reads a stored commit; a damaged or newer one is an error.
+func DecodeCommit(b []byte) (*Commit, error) {
+	var c Commit
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, fmt.Errorf("damaged commit: %w", err)
+	}
+	if c.Format > Format {
+		return nil, fmt.Errorf("commit of format %d; this build reads up to %d: use a newer seine",
+			c.Format, Format)
+	}
+	if c.Format < 1 {
+		return nil, fmt.Errorf("damaged commit: format %d", c.Format)
+	}
+	return &c, nil
+}

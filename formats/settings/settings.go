@@ -1,0 +1,81 @@
+// Package settings is what a person may set of a crawl: one plain struct, its
+// defaults with their reasons, its checks. A crawl keeps every version of it
+// as an object; a round names the version that it used. The package is pure.
+package settings
+
+import "time"
+
+// Settings is the versioned object settings/V. The zero value of a field means
+// its default (Fill); durations print as "1m30s" in YAML and JSON.
+type Settings struct {
+	Version uint64 `yaml:"-" json:"version"`
+	Contact string `yaml:"contact,omitempty" json:"contact,omitempty"`
+
+	Scope  string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any
+	Rules  []string `yaml:"rules,omitempty" json:"rules,omitempty"` // "+domain:a.test", first match wins
+	Embeds bool     `yaml:"embeds,omitempty" json:"embeds,omitempty"`
+
+	Agent        string   `yaml:"agent,omitempty" json:"agent,omitempty"` // product token
+	Delay        Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
+	GroupByHost  bool     `yaml:"group_by_host,omitempty" json:"group_by_host,omitempty"`
+	DNS          []string `yaml:"dns,omitempty" json:"dns,omitempty"`
+	AllowNetwork []string `yaml:"allow_network,omitempty" json:"allow_network,omitempty"`
+
+	RobotsTTL Duration `yaml:"robots_ttl,omitempty" json:"robots_ttl,omitempty"`
+
+	ConnectTimeout   Duration `yaml:"connect_timeout,omitempty" json:"connect_timeout,omitempty"`
+	FirstByteTimeout Duration `yaml:"first_byte_timeout,omitempty" json:"first_byte_timeout,omitempty"`
+	ExchangeTimeout  Duration `yaml:"exchange_timeout,omitempty" json:"exchange_timeout,omitempty"`
+	MinRate          int64    `yaml:"min_rate,omitempty" json:"min_rate,omitempty"` // bytes/s
+	MaxHeader        int64    `yaml:"max_header,omitempty" json:"max_header,omitempty"`
+	MaxBody          int64    `yaml:"max_body,omitempty" json:"max_body,omitempty"` // decoded bytes
+	Types            []string `yaml:"types,omitempty" json:"types,omitempty"`       // stored MIME types
+
+	AddressConnections int     `yaml:"address_connections,omitempty" json:"address_connections,omitempty"`
+	AddressRate        float64 `yaml:"address_rate,omitempty" json:"address_rate,omitempty"` // requests/s
+	Connections        int     `yaml:"connections,omitempty" json:"connections,omitempty"`   // a worker
+
+	MaxURLLength   int `yaml:"max_url_length,omitempty" json:"max_url_length,omitempty"`
+	MaxSegments    int `yaml:"max_segments,omitempty" json:"max_segments,omitempty"`
+	MaxParams      int `yaml:"max_params,omitempty" json:"max_params,omitempty"`
+	MaxRepeats     int `yaml:"max_repeats,omitempty" json:"max_repeats,omitempty"`
+	MaxDepth       int `yaml:"max_depth,omitempty" json:"max_depth,omitempty"`
+	MaxLinks       int `yaml:"max_links,omitempty" json:"max_links,omitempty"` // a page
+	MaxOutstanding int `yaml:"max_outstanding,omitempty" json:"max_outstanding,omitempty"`
+
+	IntervalFirst Duration `yaml:"interval_first,omitempty" json:"interval_first,omitempty"`
+	IntervalSeed  Duration `yaml:"interval_seed,omitempty" json:"interval_seed,omitempty"`
+	IntervalMin   Duration `yaml:"interval_min,omitempty" json:"interval_min,omitempty"`
+	IntervalMax   Duration `yaml:"interval_max,omitempty" json:"interval_max,omitempty"`
+
+	WeightImportance float64 `yaml:"weight_importance,omitempty" json:"weight_importance,omitempty"`
+	WeightFreshness  float64 `yaml:"weight_freshness,omitempty" json:"weight_freshness,omitempty"`
+	WeightSignal     float64 `yaml:"weight_signal,omitempty" json:"weight_signal,omitempty"`
+
+	RoundDuration Duration `yaml:"round_duration,omitempty" json:"round_duration,omitempty"`
+	TopN          int64    `yaml:"top_n,omitempty" json:"top_n,omitempty"`
+	Retries       int      `yaml:"retries,omitempty" json:"retries,omitempty"`
+	OnFailed      string   `yaml:"on_failed,omitempty" json:"on_failed,omitempty"` // commit, block
+
+	SealBytes     int64    `yaml:"seal_bytes,omitempty" json:"seal_bytes,omitempty"`
+	SealInterval  Duration `yaml:"seal_interval,omitempty" json:"seal_interval,omitempty"`
+	ScratchBytes  int64    `yaml:"scratch_bytes,omitempty" json:"scratch_bytes,omitempty"`
+	Retention     Duration `yaml:"retention,omitempty" json:"retention,omitempty"` // of snapshots
+	KeepSnapshots int      `yaml:"keep_snapshots,omitempty" json:"keep_snapshots,omitempty"`
+}
+
+// Duration is a time.Duration that is written as "1m30s".
+type Duration time.Duration
+
+// D is the duration as time.Duration.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// MarshalText writes "1m30s".
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads, and days as "30d".
+func (d *Duration) UnmarshalText(b []byte) error {
+	parsed, err := parseDuration(string(b))
+	*d = Duration(parsed)
+	return err
+}
