@@ -1,0 +1,139 @@
+package robots
+
+import "time"
+
+// Outcome is what an authority's robots.txt comes down to.
+type Outcome uint8
+
+const (
+	// Unknown: not asked yet. Nothing may be fetched.
+	Unknown Outcome = iota
+	// Parsed: a file was read; its rules decide.
+	Parsed
+	// AllowAll: there is no such file (4xx, or too many redirects).
+	AllowAll
+	// Unreachable: it could not be had (429, 5xx, time-out, connection, DNS). Nothing may be fetched.
+	Unreachable
+)
+
+// String returns the outcome as tables and people read it.
+func (o Outcome) String() string {
+	switch o {
+	case Parsed:
+		return "parsed"
+	case AllowAll:
+		return "allow_all"
+	case Unreachable:
+		return "unreachable"
+	}
+	return "unknown"
+}
+
+const (
+	// Lifetime is how long an answer is used: the 24 hours of RFC 9309 (2.4).
+	Lifetime = 24 * time.Hour
+	// MaxRedirects is how many redirects are followed for robots.txt; the answer at their end
+	// belongs to the authority first asked, and to no other.
+	MaxRedirects = 5
+)
+
+// retries are the times after which an unreachable robots.txt is asked for again; the last repeats.
+var retries = [...]time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+
+// Fetch is the end of an exchange for robots.txt, redirects followed.
+type Fetch struct {
+	Status     int           // of the last response; 0: none came (DNS, connection, time-out, TLS)
+	Body       []byte        // up to MaxBytes+1 bytes, content-coding removed
+	Cut        bool          // the connection broke inside the body
+	RetryAfter time.Duration // from the response; 0: none
+}
+
+// Record is what is kept of an authority's robots.txt.
+type Record struct {
+	Outcome          Outcome
+	Status           int       // of the last response, 0 when none came
+	Text             []byte    // as received, at most MaxBytes+1 bytes; only when Parsed
+	FetchedAt        time.Time // of the last try
+	Expires          time.Time // when to ask again
+	Failures         int       // tries in a row that found it unreachable
+	UnreachableSince time.Time // the first of those
+}
+
+// Policy makes the record that follows from a fetch, given the earlier one (zero if none).
+//
+//   - 2xx is parsed. So is a body that broke off: what came is obeyed, and it is asked for again
+//     after the first retry interval.
+//   - 304 renews an earlier text; without one it is as good as unreachable.
+//   - Other 3xx (too many redirects, or leading nowhere) and 4xx, 401 and 403 among them: allow all.
+//   - 429, 5xx, other statuses and no response: disallow all; asked again after 10 minutes, 1 hour,
+//     6 hours, then daily, never before a Retry-After.
+//
+// RFC 9309 permits assuming that there are no rules once a file was unreachable for 30 days, and
+// using an expired copy meanwhile. Neither is done: a site that cannot say what it wants is left
+// alone and asked daily.
+func Policy(f Fetch, earlier Record, now time.Time) Record {
+	r := Record{Status: f.Status, FetchedAt: now, Expires: now.Add(Lifetime)}
+	switch {
+	case f.Status >= 200 && f.Status < 300:
+		r.Outcome, r.Text = Parsed, f.Body
+		if len(r.Text) > MaxBytes {
+			r.Text = r.Text[:MaxBytes+1]
+		}
+		if f.Cut {
+			r.Expires = now.Add(retries[0])
+		}
+	case f.Status == 304 && earlier.Outcome == Parsed:
+		r.Outcome, r.Text = Parsed, earlier.Text
+	case f.Status >= 300 && f.Status < 500 && f.Status != 304 && f.Status != 429:
+		r.Outcome = AllowAll
+	default:
+		r.Outcome = Unreachable
+		r.Failures = earlier.Failures + 1
+		r.UnreachableSince = earlier.UnreachableSince
+		if r.UnreachableSince.IsZero() {
+			r.UnreachableSince = now
+		}
+		wait := retries[min(r.Failures, len(retries))-1]
+		r.Expires = now.Add(max(wait, min(f.RetryAfter, Lifetime)))
+	}
+	return r
+}
+
+// Fresh tells whether the record may still be used at now. A record that no page has followed yet
+// stays valid beyond its time (followed false): with a Crawl-delay longer than a round, robots.txt
+// would else take every slot and no page would ever be fetched. An unreachable one always expires.
+func (r Record) Fresh(now time.Time, followed bool) bool {
+	if r.Outcome == Unknown {
+		return false
+	}
+	return now.Before(r.Expires) || !followed && r.Outcome != Unreachable
+}
+
+// File returns the rules that the record's text holds; none unless it was parsed.
+func (r Record) File() *File { return Parse(r.Text) }
+
+// Rules is a record ready to decide for one agent.
+type Rules struct {
+	Outcome Outcome
+	Group   Group
+}
+
+// Rules parses the record for a product token.
+func (r Record) Rules(token string) Rules {
+	if r.Outcome != Parsed {
+		return Rules{Outcome: r.Outcome}
+	}
+	return Rules{r.Outcome, r.File().Agent(token)}
+}
+
+// Decide answers as Group.Decide, and refuses everything while the outcome is Unknown or
+// Unreachable. /robots.txt may always be asked for.
+func (r Rules) Decide(pathAndQuery string) Decision {
+	switch r.Outcome {
+	case Parsed:
+		return r.Group.Decide(pathAndQuery)
+	case AllowAll:
+		return Decision{Allowed: true}
+	}
+	return Decision{Allowed: pathAndQuery == "/robots.txt"}
+}
