@@ -11,9 +11,9 @@ type Kind string
 
 // The kinds of entries.
 const (
-	Open  Kind = "open"  // an attempt begins, and fences all lower ones
-	Seal  Kind = "chunk" // a chunk's objects are in the store, and count
-	Close Kind = "end"   // the task is done
+	KindOpen  Kind = "open"  // an attempt begins, and fences all lower ones
+	KindChunk Kind = "chunk" // a chunk's objects are in the store, and count
+	KindEnd   Kind = "end"   // the task is done
 )
 
 // The kinds of objects that a chunk or an end names.
@@ -32,8 +32,8 @@ const (
 type Entry struct {
 	Kind    Kind    `json:"kind"`
 	Attempt Attempt `json:"attempt"`
-	Chunk   *Chunk  `json:"chunk,omitempty"` // of a Seal, else nil
-	End     *End    `json:"end,omitempty"`   // of a Close, else nil
+	Chunk   *Chunk  `json:"chunk,omitempty"` // of a KindChunk, else nil
+	End     *End    `json:"end,omitempty"`   // of a KindEnd, else nil
 }
 
 // Object names an object in the store.
@@ -68,11 +68,11 @@ func (e Entry) Validate() error {
 	if e.Attempt.IsZero() {
 		faults = append(faults, errors.New("attempt is zero"))
 	}
-	if (e.Chunk != nil) != (e.Kind == Seal) || (e.End != nil) != (e.Kind == Close) {
+	if (e.Chunk != nil) != (e.Kind == KindChunk) || (e.End != nil) != (e.Kind == KindEnd) {
 		faults = append(faults, fmt.Errorf("entry of kind %q has another kind's content", e.Kind))
 	}
 	switch {
-	case e.Kind != Open && e.Kind != Seal && e.Kind != Close:
+	case e.Kind != KindOpen && e.Kind != KindChunk && e.Kind != KindEnd:
 		faults = append(faults, fmt.Errorf("kind %q is unknown", e.Kind))
 	case e.Chunk != nil:
 		faults = append(faults, e.Chunk.validate())

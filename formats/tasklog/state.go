@@ -39,15 +39,15 @@ func Replay(entries []Entry) State {
 func (s *State) apply(e Entry) {
 	s.Next++
 	switch {
-	case e.Kind == Open && s.Highest.Less(e.Attempt):
+	case e.Kind == KindOpen && s.Highest.Less(e.Attempt):
 		s.Highest = e.Attempt
-	case e.Attempt != s.Highest, e.Kind == Open, s.End != nil:
+	case e.Attempt != s.Highest, e.Kind == KindOpen, s.End != nil:
 		s.Ignored++
-	case e.Kind == Seal && s.has(e.Attempt, e.Chunk.Seq):
+	case e.Kind == KindChunk && s.has(e.Attempt, e.Chunk.Seq):
 		s.Ignored++
-	case e.Kind == Seal:
+	case e.Kind == KindChunk:
 		s.Chunks = append(s.Chunks, *e.Chunk)
-	case e.Kind == Close:
+	case e.Kind == KindEnd:
 		s.End, s.EndedBy = e.End, e.Attempt
 	}
 }

@@ -27,11 +27,11 @@ type Writer struct {
 	pending []byte // the entry whose put was answered by neither yes nor no
 }
 
-// OpenWriter reads the log and puts the attempt's open entry. When it returns, all lower
+// Open reads the log and puts the attempt's open entry. When it returns, all lower
 // attempts are fenced, and the State is all that they achieved. If that has an End, the task is
 // done. An Open that failed may be repeated with the same attempt as long as that attempt
 // has no chunk.
-func OpenWriter(ctx context.Context, log Log, keyOf func(n int) string, attempt Attempt) (
+func Open(ctx context.Context, log Log, keyOf func(n int) string, attempt Attempt) (
 	*Writer, State, error) {
 	state, err := Read(ctx, log, keyOf)
 	if err != nil {
@@ -45,7 +45,7 @@ func OpenWriter(ctx context.Context, log Log, keyOf func(n int) string, attempt 
 		return nil, State{}, fmt.Errorf("open task log as %s: %s has opened it: %w",
 			attempt, state.Highest, ErrStaleAttempt)
 	}
-	if err := w.put(ctx, Entry{Kind: Open, Attempt: attempt}); err != nil {
+	if err := w.put(ctx, Entry{Kind: KindOpen, Attempt: attempt}); err != nil {
 		return nil, State{}, fmt.Errorf("open task log as %s: %w", attempt, err)
 	}
 	return w, w.State(), nil
@@ -74,7 +74,7 @@ func (w *Writer) Append(ctx context.Context, c Chunk) error {
 	if w.state.has(w.attempt, c.Seq) {
 		return fmt.Errorf("append chunk %d of %s: that number is taken", c.Seq, w.attempt)
 	}
-	if err := w.put(ctx, Entry{Kind: Seal, Attempt: w.attempt, Chunk: &c}); err != nil {
+	if err := w.put(ctx, Entry{Kind: KindChunk, Attempt: w.attempt, Chunk: &c}); err != nil {
 		return fmt.Errorf("append chunk %d of %s: %w", c.Seq, w.attempt, err)
 	}
 	return nil
@@ -83,7 +83,7 @@ func (w *Writer) Append(ctx context.Context, c Chunk) error {
 // End closes the log: end.Chunks is filled in. Errors are as Append's.
 func (w *Writer) End(ctx context.Context, end End) error {
 	end.Chunks = slices.Clone(w.state.Chunks)
-	if err := w.put(ctx, Entry{Kind: Close, Attempt: w.attempt, End: &end}); err != nil {
+	if err := w.put(ctx, Entry{Kind: KindEnd, Attempt: w.attempt, End: &end}); err != nil {
 		return fmt.Errorf("end task log as %s: %w", w.attempt, err)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (w *Writer) put(ctx context.Context, e Entry) error {
 	if w.stale {
 		return ErrStaleAttempt
 	}
-	if w.state.End != nil && e.Kind != Open {
+	if w.state.End != nil && e.Kind != KindOpen {
 		return ErrEnded
 	}
 	if w.pending != nil && !bytes.Equal(w.pending, data) {
