@@ -1,0 +1,148 @@
+package scope
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"seine/formats/weburl"
+)
+
+// ruleSet finds the first of the ordered rules that matches: the least index that a lookup of
+// each kind finds. All but regexps are lookups, so the number of rules does not count.
+type ruleSet struct {
+	rules    []Rule
+	texts    []string // as Verdict.Rule shows them
+	domains  map[string]int
+	hosts    map[string]int
+	prefixes prefixes
+	regexps  []indexedRegexp // by index
+}
+
+type indexedRegexp struct {
+	index int
+	re    *regexp.Regexp
+}
+
+// newRuleSet compiles rules and returns every fault.
+func newRuleSet(rules []Rule) (ruleSet, []error) {
+	s := ruleSet{rules: rules, domains: map[string]int{}, hosts: map[string]int{}}
+	var faults []error
+	var starts []prefixEntry
+	for i, r := range rules {
+		s.texts = append(s.texts, r.String())
+		if err := s.add(i, r, &starts); err != nil {
+			if r.Line > 0 {
+				err = fmt.Errorf("line %d: %w", r.Line, err)
+			}
+			faults = append(faults, err)
+		}
+	}
+	s.prefixes = buildPrefixes(starts)
+	return s, faults
+}
+
+func (s *ruleSet) add(i int, r Rule, starts *[]prefixEntry) error {
+	if err := r.checkKind(); err != nil {
+		return err
+	}
+	first := func(m map[string]int, name string) {
+		if _, ok := m[name]; !ok {
+			m[name] = i
+		}
+	}
+	switch r.Kind {
+	case KindDomain, KindHost:
+		host, err := hostValue(r.Value)
+		if err != nil {
+			return fmt.Errorf("rule %q: %w", r, err)
+		}
+		if r.Kind == KindDomain {
+			first(s.domains, host)
+		} else {
+			first(s.hosts, host)
+		}
+	case KindPrefix:
+		text, err := prefixValue(r.Value)
+		if err != nil {
+			return fmt.Errorf("rule %q: %w", r, err)
+		}
+		*starts = append(*starts, prefixEntry{text: text, order: i})
+	case KindRegexp:
+		re, err := regexp.Compile(r.Value)
+		if err != nil {
+			return fmt.Errorf("rule %q: %w; the syntax is RE2's", r, err)
+		}
+		s.regexps = append(s.regexps, indexedRegexp{i, re})
+	}
+	return nil
+}
+
+// hostValue brings a host as a person writes it to the form that URLs have.
+func hostValue(value string) (string, error) {
+	u, err := weburl.Parse("http://" + value + "/")
+	if err != nil {
+		return "", err
+	}
+	n := u.Normalize(weburl.Options{})
+	if n.Path != "/" || n.Port != "" || strings.ContainsAny(value, "/?#@") {
+		return "", fmt.Errorf("%q is not a host name: leave out scheme, port and path", value)
+	}
+	return n.Host, nil
+}
+
+// prefixValue brings "host/path" or "http://host/path" to what key returns. Nothing is dropped
+// from its query or sorted, for it is but the start of one.
+func prefixValue(value string) (string, error) {
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	path, query, hasQuery := strings.Cut(value, "?")
+	u, err := weburl.Parse(path)
+	if err != nil {
+		return "", fmt.Errorf("%w; write it as host/path", err)
+	}
+	text := key(u.Normalize(weburl.Options{}))
+	if hasQuery {
+		text += "?" + query
+	}
+	return text, nil
+}
+
+// key is what prefixes are compared with: a URL without its scheme.
+func key(u weburl.Normal) string { return u.URL[len(u.URL)-len(u.Path)-len(u.Authority):] }
+
+// match returns the index of the first rule that matches.
+func (s *ruleSet) match(u weburl.Normal) (index int, ok bool) {
+	best := len(s.rules)
+	if best == 0 {
+		return 0, false
+	}
+	if i, ok := s.hosts[u.Host]; ok {
+		best = min(best, i)
+	}
+	if len(s.domains) > 0 {
+		for name := u.Host; ; {
+			if i, ok := s.domains[name]; ok {
+				best = min(best, i)
+			}
+			dot := strings.IndexByte(name, '.')
+			if dot < 0 {
+				break
+			}
+			name = name[dot+1:]
+		}
+	}
+	if i, ok := s.prefixes.match(key(u)); ok {
+		best = min(best, i)
+	}
+	for _, r := range s.regexps {
+		if r.index >= best {
+			break
+		}
+		if r.re.MatchString(u.URL) {
+			return r.index, true
+		}
+	}
+	return best, best < len(s.rules)
+}

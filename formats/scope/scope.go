@@ -1,0 +1,187 @@
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"seine/formats/weburl"
+)
+
+// The scopes of the seeds.
+const (
+	Domain = "domain" // the registered domains of the seeds; the default
+	Host   = "host"   // the hosts of the seeds, at any port
+	Prefix = "prefix" // what lies below the seeds
+	Any    = "any"    // every http and https URL
+)
+
+// The codes of a verdict, as the links table records them.
+const (
+	Accepted     = "accepted"
+	OutOfScope   = "out_of_scope"
+	ByRule       = "rule"
+	Scheme       = "scheme"
+	TooLong      = "too_long"
+	TrapSegments = "trap_segments"
+	TrapParams   = "trap_params"
+	TrapRepeat   = "trap_repeat"
+	TrapDepth    = "trap_depth"
+)
+
+// Config is what a Scope is made of. The zero value is the domains of no seeds: nothing.
+type Config struct {
+	Scope  string   // Domain, Host, Prefix or Any; "" is Domain
+	Seeds  []string // URLs as they were injected
+	Rules  []Rule   // in order; the first that matches decides
+	Limits Limits
+	// URLs is how seeds are normalised; it must be what links are normalised with.
+	URLs weburl.Options
+}
+
+// Verdict is the answer for a URL.
+type Verdict struct {
+	Accepted bool
+	Code     string // Accepted, or why not
+	// Rule is what decided: the rule as written, "seed", "scope domain", "segments <= 20".
+	Rule string
+	// Suspicion is 0 for what looks like a page and nears 1 for what looks like a trap. What is
+	// accepted is demoted by it; what is refused has 0.
+	Suspicion float64
+}
+
+// Scope decides for one crawl's settings. It never changes.
+type Scope struct {
+	scope    string
+	reason   string // "scope domain"
+	names    map[string]struct{}
+	seeds    map[string]struct{} // keys: without scheme
+	prefixes prefixes
+	rules    ruleSet
+	traps    traps
+}
+
+// faultsShown bounds how many bad seeds one error lists.
+const faultsShown = 20
+
+// New checks and compiles c. Every fault is in the error: each bad rule, limit and seed, though
+// of bad seeds only the first 20. s may be nil unless the scope is Domain.
+func New(c Config, s *weburl.Suffixes) (*Scope, error) {
+	if c.Scope == "" {
+		c.Scope = Domain
+	}
+	var faults []error
+	switch c.Scope {
+	case Domain, Host, Prefix, Any:
+	default:
+		faults = append(faults, fmt.Errorf("scope %q: use one of domain, host, prefix, any",
+			c.Scope))
+	}
+	if c.Scope == Domain && s == nil {
+		faults = append(faults, errors.New("scope domain needs a public suffix list"))
+		s = &weburl.Suffixes{}
+	}
+	limits := c.Limits.withDefaults()
+	if err := limits.validate(); err != nil {
+		faults = append(faults, err)
+	}
+	rules, bad := newRuleSet(c.Rules)
+	faults = append(faults, bad...)
+	scope := &Scope{
+		scope: c.Scope, reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits),
+		names: map[string]struct{}{}, seeds: make(map[string]struct{}, len(c.Seeds)),
+	}
+	faults = append(faults, scope.addSeeds(c, s)...)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return scope, nil
+}
+
+func (s *Scope) addSeeds(c Config, suffixes *weburl.Suffixes) []error {
+	var faults []error
+	var starts []prefixEntry
+	bad := 0
+	for _, seed := range c.Seeds {
+		n, err := weburl.Normalize(seed, c.URLs)
+		if err != nil {
+			if bad++; bad <= faultsShown {
+				faults = append(faults, fmt.Errorf("seed %.200q: %w", seed, err))
+			}
+			continue
+		}
+		s.seeds[key(n)] = struct{}{}
+		switch c.Scope {
+		case Domain:
+			s.names[suffixes.Domain(n.Host)] = struct{}{}
+		case Host:
+			s.names[n.Host] = struct{}{}
+		case Prefix:
+			starts = append(starts, seedPrefixes(n)...)
+		}
+	}
+	s.prefixes = buildPrefixes(starts)
+	if bad > faultsShown {
+		faults = append(faults, fmt.Errorf("and %d more bad seeds", bad-faultsShown))
+	}
+	return faults
+}
+
+// seedPrefixes returns what lies below a seed. The last segment of /docs/guide is a directory as
+// well as one may tell, that of /docs/guide.html a file whose siblings are meant, and with a
+// query it is a page. The boundary is a whole segment: /docs does not hold /docs2.
+func seedPrefixes(n weburl.Normal) []prefixEntry {
+	path, _, hasQuery := strings.Cut(n.Path, "?")
+	slash := strings.LastIndexByte(path, '/')
+	if last := path[slash+1:]; last == "" || hasQuery || strings.IndexByte(last, '.') >= 0 {
+		return []prefixEntry{{text: n.Authority + path[:slash+1]}}
+	}
+	return []prefixEntry{{text: n.Authority + path + "/"}, {text: n.Authority + path + "?"}}
+}
+
+// Decide answers for a URL in normal form. domain is its registered domain by the suffix list of
+// New; depth is its hops from the nearest seed, 0 for a seed.
+func (s *Scope) Decide(u weburl.Normal, domain string, depth int) Verdict {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return Verdict{Code: Scheme, Rule: u.Scheme}
+	}
+	rule := s.reason
+	if i, ok := s.rules.match(u); ok {
+		rule = s.rules.texts[i]
+		if !s.rules.rules[i].Include {
+			return Verdict{Code: ByRule, Rule: rule}
+		}
+	} else if s.isSeed(u) {
+		rule = "seed"
+	} else if !s.inScope(u, domain) {
+		return Verdict{Code: OutOfScope, Rule: rule}
+	}
+	code, limit, suspicion := s.traps.judge(u, depth)
+	if code != "" {
+		return Verdict{Code: code, Rule: limit}
+	}
+	return Verdict{Accepted: true, Code: Accepted, Rule: rule,
+		Suspicion: float64(suspicion) / 1000}
+}
+
+// isSeed tells a seed, or its twin at the other scheme: a seed that redirects from http to https
+// is still the seed.
+func (s *Scope) isSeed(u weburl.Normal) bool {
+	_, ok := s.seeds[key(u)]
+	return ok
+}
+
+func (s *Scope) inScope(u weburl.Normal, domain string) bool {
+	name := domain
+	switch s.scope {
+	case Any:
+		return true
+	case Host:
+		name = u.Host
+	case Prefix:
+		_, ok := s.prefixes.match(key(u))
+		return ok
+	}
+	_, ok := s.names[name]
+	return ok
+}
