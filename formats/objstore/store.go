@@ -89,3 +89,11 @@ func (w WriteOnce) Get(ctx context.Context, key string) ([]byte, error) {
 func (w WriteOnce) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	return PutIfAbsent(ctx, w.Store, key, data)
 }
+
+// skipAll takes fs.SkipAll, the way of a listing's callback to end it, for success.
+func skipAll(err error) error {
+	if errors.Is(err, fs.SkipAll) {
+		return nil
+	}
+	return err
+}

@@ -208,15 +208,12 @@ func readRecord(in io.Reader, buf []byte, left int64) (payload []byte, whole boo
 		return nil, false, noShort(err)
 	}
 	if checksum(head[:4], buf) == binary.LittleEndian.Uint32(head[4:]) {
-		if buf == nil {
-			buf = head[:0]
-		}
 		return buf, true, nil
 	}
 	if recordHead+length == left {
 		return nil, false, nil
 	}
-	return buf, false, nil
+	return head[:0], false, nil
 }
 
 func short(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -20,6 +20,7 @@
 package spool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,7 +62,8 @@ type Spool struct {
 	older   []generation // ascending, read-only
 	current generation
 	file    *os.File // of current, nil until the first append
-	broken  error    // why nothing can be appended any more
+	broken  error    // why nothing can be appended to current any more
+	closed  bool
 	buf     []byte
 }
 
@@ -126,7 +128,7 @@ func (s *Spool) scan() error {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
 		number, err := strconv.ParseUint(name, 10, 64)
-		if !ok || err != nil {
+		if !ok || err != nil || s.path(number) != filepath.Join(s.dir, e.Name()) {
 			continue
 		}
 		info, err := e.Info()
@@ -135,7 +137,7 @@ func (s *Spool) scan() error {
 		}
 		s.older = append(s.older, generation{number, info.Size()})
 	}
-	slices.SortFunc(s.older, func(a, b generation) int { return int(a.number) - int(b.number) })
+	slices.SortFunc(s.older, func(a, b generation) int { return cmp.Compare(a.number, b.number) })
 	s.current.number = 1
 	if n := len(s.older); n > 0 {
 		s.current.number = s.older[n-1].number + 1
@@ -167,7 +169,10 @@ func (s *Spool) bytes() int64 {
 func (s *Spool) Rotate() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	closed := s.current.number
+	if s.closed {
+		return 0, s.broken
+	}
+	before := s.current.number
 	if s.file != nil {
 		if err := s.file.Close(); err != nil {
 			return 0, fmt.Errorf("rotate spool %s: %w", s.dir, err)
@@ -175,8 +180,8 @@ func (s *Spool) Rotate() (uint64, error) {
 		s.older = append(s.older, s.current)
 		s.file = nil
 	}
-	s.current, s.broken = generation{number: closed + 1}, nil
-	return closed, nil
+	s.current, s.broken = generation{number: before + 1}, nil
+	return before, nil
 }
 
 // Drop removes all generations up to and including the one numbered upTo, oldest first. The
@@ -211,6 +216,10 @@ func (s *Spool) Close() error {
 }
 
 func (s *Spool) close() error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var errs []error
 	if s.file != nil {
 		errs = append(errs, s.file.Close())
@@ -221,16 +230,24 @@ func (s *Spool) close() error {
 	return errors.Join(append(errs, s.lock.Close())...)
 }
 
-// Remove deletes the spool and lets it go: the task has ended.
+// Remove deletes the spool and lets it go: the task has ended. The lock goes last, so that who
+// opens the spool meanwhile finds it either held or gone.
 func (s *Spool) Remove() error {
+	if err := s.Reset(); err != nil {
+		return fmt.Errorf("remove spool: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := os.RemoveAll(s.dir)
-	s.older, s.current.size = nil, 0
+	if err := os.Remove(filepath.Join(s.dir, lockName)); err != nil {
+		return fmt.Errorf("remove spool: %w", err)
+	}
+	err := os.Remove(s.dir)
+	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrNotExist) {
+		err = nil // opened again already
+	}
 	if err := errors.Join(err, s.close()); err != nil {
 		return fmt.Errorf("remove spool: %w", err)
 	}
-	s.older = nil
 	return nil
 }
 
