@@ -1,0 +1,199 @@
+package http1
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"seine/formats/warc/httpmsg"
+)
+
+// A Dialer opens a connection to ip:port, within its context's time.
+type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// A Client makes exchanges.
+type Client struct {
+	set  Settings
+	dial Dialer
+	tls  *tls.Config
+	idle *idlePool
+
+	readers sync.Pool // of *bufio.Reader
+	scratch sync.Pool // of *[]byte, copySize long
+	inflate sync.Pool // of *gzip.Reader
+	brotli  sync.Mutex
+}
+
+// readSize holds a usual header; bodies are read past it.
+const readSize = 4 << 10
+
+const copySize = 32 << 10
+
+// New returns a client. dial nil means net.Dialer; a dialler is where addresses are refused.
+func New(set Settings, dial Dialer) *Client {
+	set = set.withDefaults()
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	return &Client{
+		set: set, dial: dial, tls: tlsBase(set.TLS), idle: newIdlePool(set.MaxIdle, set.IdleTimeout),
+		readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readSize) }},
+		scratch: sync.Pool{New: func() any { b := make([]byte, copySize); return &b }},
+	}
+}
+
+// CloseIdle closes the kept connections. The client stays usable.
+func (c *Client) CloseIdle() { c.idle.clear() }
+
+// An exchange is one request on its way.
+type exchange struct {
+	client *Client
+	req    *Request
+	gate   Gate
+	start  time.Time
+	raw    []byte
+	conn   *conn
+	br     *bufio.Reader
+	keep   bool // the connection may serve another exchange
+	resp   *Response
+}
+
+// Do sends req once and reads the response. The error is an [*Error], or this machine's own.
+func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
+	raw, err := req.encode(&c.set)
+	if err != nil {
+		return nil, &Error{Phase: PhaseWrite, Code: CodeRequest, Err: err}
+	}
+	x := &exchange{client: c, req: req, gate: req.Gate, start: time.Now(), raw: raw}
+	if x.gate == nil {
+		x.gate = func() error { return nil }
+	}
+	x.resp = &Response{RawRequest: raw, RawBody: &Spool{}}
+	x.resp.Body = x.resp.RawBody
+	if err := x.connect(ctx); err != nil {
+		return nil, err
+	}
+	err = x.run(ctx)
+	if err == nil {
+		err = x.decode()
+	}
+	if err != nil {
+		_ = x.resp.Close()
+		return nil, err
+	}
+	return x.resp, nil
+}
+
+// run makes the exchange on the connection, then keeps or closes that.
+func (x *exchange) run(ctx context.Context) error {
+	aborted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(aborted)
+		_ = x.conn.Close()
+	})
+	x.br = x.client.readers.Get().(*bufio.Reader)
+	x.br.Reset(x.conn.stream)
+	err := x.talk(ctx)
+	if !stop() {
+		<-aborted
+		x.keep = false
+	}
+	now := time.Now()
+	x.resp.EndOfAnswer, x.resp.Total = now, now.Sub(x.start)
+	x.resp.BytesIn, x.resp.BytesOut = x.conn.in, x.conn.out
+	if err == nil && x.keep && x.br.Buffered() == 0 {
+		x.client.idle.put(x.conn, now)
+	} else {
+		_ = x.conn.Close()
+	}
+	x.br.Reset(nil)
+	x.client.readers.Put(x.br)
+	return err
+}
+
+func (x *exchange) talk(ctx context.Context) error {
+	if err := x.send(ctx); err != nil {
+		return err
+	}
+	head, err := x.readHead(ctx)
+	if err != nil {
+		return err
+	}
+	r := x.resp
+	r.Status, r.Proto, r.Header, r.RawHeader = head.Status, head.Proto, head.Header, head.Raw
+	return x.receive(ctx, head)
+}
+
+func (x *exchange) send(ctx context.Context) error {
+	set := &x.client.set
+	before := x.conn.out
+	err := x.conn.until(time.Now().Add(set.FirstByteTimeout), errFirstByte)
+	if err == nil {
+		_, err = x.conn.stream.Write(x.raw)
+	}
+	if err == nil {
+		return nil
+	}
+	code := classify(ctx, err, CodeReset)
+	if x.resp.Reused && (code == CodeReset || code == CodeEOF) {
+		code = CodeStale
+	}
+	return &Error{Phase: PhaseWrite, Code: code, Sent: x.conn.out > before, Err: err}
+}
+
+// maxInterim is how many 1xx responses may come before the final one.
+const maxInterim = 10
+
+var errInterim = errors.New("interim responses without end")
+
+func (x *exchange) readHead(ctx context.Context) (*httpmsg.Head, error) {
+	sent := time.Now()
+	if err := x.conn.until(sent.Add(x.client.set.FirstByteTimeout), errFirstByte); err != nil {
+		return nil, x.headError(ctx, err)
+	}
+	if _, err := x.br.Peek(1); err != nil {
+		fault := x.headError(ctx, err)
+		if x.resp.Reused && (fault.Code == CodeEOF || fault.Code == CodeReset) {
+			fault.Code = CodeStale
+		}
+		return nil, fault
+	}
+	x.resp.TTFB = time.Since(sent)
+	if err := x.conn.keepRate(x.client.set.MinRate, x.client.set.RateWindow); err != nil {
+		return nil, x.headError(ctx, err)
+	}
+	for range maxInterim {
+		head, err := httpmsg.ReadHead(x.br, x.client.set.MaxHeader)
+		if err != nil {
+			return nil, x.headError(ctx, err)
+		}
+		if head.Proto == httpmsg.Proto09 && x.resp.Reused {
+			// More likely the rest of the last response than one without a header.
+			return nil, x.headError(ctx, fmt.Errorf("no status line on a kept connection: %w",
+				errMalformed))
+		}
+		if head.Status == 101 || head.Status < 100 || head.Status > 199 {
+			return head, nil
+		}
+	}
+	return nil, x.headError(ctx, errInterim)
+}
+
+var errMalformed = errors.New("malformed response")
+
+func (x *exchange) headError(ctx context.Context, err error) *Error {
+	code := classify(ctx, err, CodeMalformed)
+	if errors.Is(err, httpmsg.ErrTooLarge) {
+		code = CodeHeaderTooLarge
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &Error{Phase: PhaseHeader, Code: code, Sent: true, Err: err}
+}

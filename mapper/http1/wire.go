@@ -1,0 +1,89 @@
+package http1
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// errIdle keeps bytes on a connection that no exchange owns.
+var errIdle = errors.New("connection is idle")
+
+func idleGate() error { return errIdle }
+
+// A wire is the dialled connection below TLS: it asks the gate, counts bytes and keeps the times.
+// One goroutine uses it at a time, save Close.
+type wire struct {
+	net.Conn
+	gate    Gate
+	in, out int64
+
+	overall time.Time // end of the exchange
+	limit   time.Time // end of the phase at hand, never after overall
+	late    error     // what passing limit means
+
+	// The minimum rate: a window of time, and the bytes it must bring. Zero window: no rate.
+	window time.Duration
+	need   int64
+	got    int64
+}
+
+// begin gives the wire to an exchange.
+func (w *wire) begin(gate Gate, overall time.Time) {
+	w.gate, w.overall = gate, overall
+	w.in, w.out, w.window = 0, 0, 0
+}
+
+// until bounds reads and writes from now on.
+func (w *wire) until(limit time.Time, late error) error {
+	if limit.After(w.overall) {
+		limit, late = w.overall, errTotal
+	}
+	w.limit, w.late, w.window = limit, late, 0
+	return w.SetDeadline(limit)
+}
+
+// keepRate bounds reads from now on by a minimum rate in bytes a second over each window.
+func (w *wire) keepRate(rate int64, window time.Duration) error {
+	if rate < 0 {
+		return w.until(w.overall, errTotal)
+	}
+	w.need = int64(float64(rate) * window.Seconds())
+	return w.nextWindow(window)
+}
+
+func (w *wire) nextWindow(window time.Duration) error {
+	err := w.until(time.Now().Add(window), errTooSlow)
+	w.window, w.got = window, 0
+	return err
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	for {
+		n, err := w.Conn.Read(p)
+		w.in += int64(n)
+		w.got += int64(n)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		if w.window == 0 || w.got < w.need || !time.Now().Before(w.overall) {
+			return 0, w.late
+		}
+		if err := w.nextWindow(w.window); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (w *wire) Write(p []byte) (int, error) {
+	if err := w.gate(); err != nil {
+		return 0, &gateError{err}
+	}
+	n, err := w.Conn.Write(p)
+	w.out += int64(n)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = w.late
+	}
+	return n, err
+}
