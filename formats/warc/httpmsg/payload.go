@@ -2,6 +2,7 @@ package httpmsg
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 )
 
@@ -43,4 +44,21 @@ func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
+}
+
+// BlockSize is the length of the header block at the start of a stored message, with its empty line;
+// all of the message when it has none.
+func BlockSize(stored []byte) int {
+	for at := 0; at < len(stored); {
+		end := bytes.IndexByte(stored[at:], '\n')
+		if end < 0 {
+			break
+		}
+		line := stored[at : at+end+1]
+		at += end + 1
+		if blank(line) {
+			return at
+		}
+	}
+	return len(stored)
 }
