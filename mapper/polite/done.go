@@ -47,6 +47,7 @@ func (q *Queue[T]) Done(name string, at time.Time, o Outcome) {
 // account applies an outcome of a request that was sent.
 func (q *Queue[T]) account(g *group[T], at time.Time, o Outcome) {
 	wait := g.delay
+	g.last = at
 	if o.Kind == ConnectFailure {
 		g.failures++
 	} else {
@@ -111,7 +112,7 @@ func (q *Queue[T]) TakeLeft() []Left[T] {
 
 // Stop leaves all that waits, and all that will be added. What is in flight still ends by Done.
 func (q *Queue[T]) Stop(why Why) {
-	q.closed = true
+	q.closed, q.stopped = true, true
 	for _, g := range q.groups {
 		if g.out == WhyNone {
 			g.out = why

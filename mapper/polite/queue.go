@@ -35,7 +35,8 @@ type Queue[T any] struct {
 	turn     uint64      // numbers entries into the heap: equal slots are served in order
 	pending  int
 	inFlight int
-	closed   bool
+	closed   bool // Close or Stop was called
+	stopped  bool // Stop was called
 	left     []Left[T]
 }
 
@@ -45,6 +46,7 @@ type group[T any] struct {
 	first    lane[T]
 	delay    time.Duration
 	next     time.Time // the slot
+	last     time.Time // end of the last request sent
 	turn     uint64
 	index    int // in the heap, -1: not there
 	busy     bool
@@ -107,7 +109,7 @@ func (q *Queue[T]) group(name string, notBefore time.Time, delay time.Duration) 
 	g := q.groups[name]
 	if g == nil {
 		g = &group[T]{name: name, index: -1}
-		if q.closed {
+		if q.stopped {
 			g.out = WhyStopped
 		}
 		q.groups[name] = g
@@ -123,7 +125,7 @@ func (q *Queue[T]) group(name string, notBefore time.Time, delay time.Duration) 
 // is until the next slot, and Forever when only Add or Done can change that. At and after the hard
 // stop everything still waiting is left.
 func (q *Queue[T]) Next(now time.Time) (grant Grant[T], ok bool, wait time.Duration) {
-	if q.stopped(now) {
+	if stop := q.settings.HardStop; !q.stopped && !stop.IsZero() && !now.Before(stop) {
 		q.Stop(WhyStopped)
 	}
 	if len(q.heap) == 0 {
@@ -146,13 +148,9 @@ func (q *Queue[T]) Next(now time.Time) (grant Grant[T], ok bool, wait time.Durat
 	return grant, true, 0
 }
 
-func (q *Queue[T]) stopped(now time.Time) bool {
-	return !q.settings.HardStop.IsZero() && !now.Before(q.settings.HardStop)
-}
-
 // SetDelay raises a group's delay to d (a Crawl-delay that was learned, the floor for a public
-// address). While a request is in flight it holds from its Done on; otherwise it moves a slot that
-// an answer had set.
+// address). While a request is in flight it holds from its Done on; otherwise it counts from the end
+// of the last one.
 func (q *Queue[T]) SetDelay(name string, d time.Duration) {
 	g := q.groups[name]
 	if g == nil {
@@ -161,10 +159,10 @@ func (q *Queue[T]) SetDelay(name string, d time.Duration) {
 	if d <= g.delay {
 		return
 	}
-	if !g.busy && g.sent > 0 {
-		g.next = g.next.Add(d - g.delay)
-	}
 	g.delay = d
+	if slot := g.last.Add(d); !g.busy && g.sent > 0 && slot.After(g.next) {
+		g.next = slot
+	}
 	q.settle(g)
 }
 
@@ -176,14 +174,14 @@ func (q *Queue[T]) Delay(name string) time.Duration {
 	return 0
 }
 
-// Close says that no more groups will come. Items of known groups (a robots.txt met on the way) are
-// still taken.
+// Close says that the task's list has been added whole. What is met on the way (a robots.txt) is
+// still taken; a Runner ends when the queue is closed and idle.
 func (q *Queue[T]) Close() { q.closed = true }
 
 // Idle tells that nothing waits and nothing is in flight.
 func (q *Queue[T]) Idle() bool { return q.pending == 0 && q.inFlight == 0 }
 
-// Pending is the number of items that wait; InFlight that of requests granted and not Done.
+// Pending is the number of items that wait.
 func (q *Queue[T]) Pending() int { return q.pending }
 
 // InFlight is the number of requests granted and not yet Done.
