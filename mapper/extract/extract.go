@@ -1,6 +1,10 @@
 package extract
 
-import "strings"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // Input is one response body and what its headers say about it.
 type Input struct {
@@ -29,7 +33,7 @@ type Page struct {
 	// when it is missing or malformed. MIMEDetected is what the bytes are, never empty.
 	MIMEDeclared, MIMEDetected string
 	// Charset is the WHATWG name, in lower case, of the encoding that text was read in; empty for
-	// binary bodies.
+	// types that are not read.
 	Charset string
 	// Language is the declared language as a lower-case BCP 47 tag, empty when none is declared.
 	Language string
@@ -85,7 +89,16 @@ type Link struct {
 	Rel string
 	// Kind is one of the Kind constants.
 	Kind string
+	// Refused says why URL is empty, as one of the Refused constants; else it is empty.
+	Refused string
 }
+
+// Why a reference does not resolve.
+const (
+	RefusedScheme  = "scheme"   // mailto:, javascript: and whatever else is not http or https
+	RefusedTooLong = "too_long" // over weburl.MaxInput
+	RefusedInvalid = "invalid"  // no URL at all
+)
 
 // HasRel reports whether the link carries a rel token, given in lower case.
 func (l Link) HasRel(token string) bool {
@@ -151,5 +164,156 @@ func (l Limits) withDefaults() Limits {
 
 // Extract reads one body. It never fails.
 func Extract(in Input, l Limits) Page {
-	return Page{}
+	l = l.withDefaults()
+	if in.Header == nil {
+		in.Header = func(string) []string { return nil }
+	}
+	if in.Token == "" {
+		in.Token = DefaultToken
+	}
+	p := Page{
+		MIMEDeclared: essence(in.ContentType),
+		MIMEDetected: DetectMIME(in.ContentType, in.Body),
+	}
+	x := extraction{in: in, lim: l, page: &p, links: collector{lim: l}}
+	x.body()
+	x.headers()
+	x.finish()
+	return p
+}
+
+// extraction is one call of Extract.
+type extraction struct {
+	in       Input
+	lim      Limits
+	page     *Page
+	links    collector
+	resolver resolver
+	wishes   directives
+	// As written, to be resolved when the base is known.
+	canonical, refresh             string
+	headerCanonical, headerRefresh string
+}
+
+// body reads what the detected type allows to read.
+func (x *extraction) body() {
+	p := x.page
+	mime := p.MIMEDetected
+	if !hasReadableText(mime) {
+		x.resolver = newResolver(x.in.URL, nil)
+		return
+	}
+	d := decode(x.in.Body, x.in.ContentType, mime, x.in.Truncated)
+	p.Charset = d.charset
+	x.fault(d.unknown, FaultCharset)
+	x.fault(d.damaged, FaultEncoding)
+	x.resolver = newResolver(x.in.URL, queryEncoder(d.enc))
+	switch mime {
+	case typeHTML, typeXHTML:
+		x.html(d.text)
+	case typeRSS, typeAtom:
+		x.feed(d.text)
+	case typeText:
+		c := collapser{max: x.lim.Text}
+		for line := range bytes.Lines(d.text) {
+			c.write(line)
+			c.breakLine()
+		}
+		x.setText(&c)
+	default:
+		x.xml(d.text)
+	}
+}
+
+// hasReadableText reports the types that are read: HTML, feeds, plain text and XML documents.
+func hasReadableText(mime string) bool {
+	switch mime {
+	case typeHTML, typeXHTML, typeText:
+		return true
+	case "image/svg+xml":
+		return false
+	}
+	return isXML(mime)
+}
+
+func (x *extraction) html(text []byte) {
+	p := x.page
+	s := newScanner(text, x.lim, &x.links, p)
+	s.token = x.in.Token
+	s.xhtml = p.MIMEDetected == typeXHTML
+	s.run()
+	x.setText(&s.text)
+	p.Title = s.title.String()
+	if s.hasBase {
+		x.resolver.setBase(s.baseHref)
+	}
+	x.wishes, x.canonical, x.refresh = s.wishes, s.canonical, s.refresh
+	if p.Language == "" {
+		p.Language = s.metaLang
+	}
+}
+
+func (x *extraction) setText(c *collapser) {
+	x.page.Text = c.String()
+	x.fault(c.cut, FaultTextCut)
+	x.fault(c.sawNUL, FaultNUL)
+}
+
+// headers adds what the response headers say; the document goes before them, except that both may
+// refuse indexing and following.
+func (x *extraction) headers() {
+	for _, v := range x.in.Header("X-Robots-Tag") {
+		x.wishes.addHeader(v, x.in.Token)
+	}
+	if href := canonicalHeader(x.in.Header("Link")); href != "" {
+		x.headerCanonical = href
+		x.links.addOwn(KindCanonical, href)
+	}
+	for _, v := range x.in.Header("Refresh") {
+		if url, ok := refreshURL(v); ok && url != "" {
+			x.headerRefresh = url
+			x.links.addOwn(KindRefresh, url)
+			break
+		}
+	}
+	if langs := x.in.Header("Content-Language"); x.page.Language == "" && len(langs) == 1 {
+		x.page.Language = languageTag(langs[0])
+	}
+}
+
+// finish resolves and hashes.
+func (x *extraction) finish() {
+	p := x.page
+	x.fault(!x.resolver.ok, FaultURL)
+	p.Links = x.links.finish(&x.resolver)
+	p.LinksDropped = x.links.dropped
+	x.fault(x.links.full, FaultLinks)
+	p.Canonical = x.target(x.canonical, x.headerCanonical)
+	p.Refresh = x.target(x.refresh, x.headerRefresh)
+	p.NoIndex, p.NoFollow = x.wishes.noIndex, x.wishes.noFollow
+	x.fault(x.in.Truncated, FaultTruncated)
+	if p.HasText = p.Text != ""; p.HasText {
+		p.ContentHash, p.SimHash = ContentHash(p.Text), SimHash(p.Text)
+	}
+}
+
+// target resolves what the document says, else what the headers say.
+func (x *extraction) target(document, header string) string {
+	if document != "" {
+		if abs, _ := x.resolver.resolve(document, false); abs != "" {
+			return abs
+		}
+	}
+	if header == "" {
+		return ""
+	}
+	abs, _ := x.resolver.resolve(header, true)
+	return abs
+}
+
+// fault names what is wrong, once.
+func (x *extraction) fault(yes bool, name string) {
+	if yes && !slices.Contains(x.page.ParseErrors, name) {
+		x.page.ParseErrors = append(x.page.ParseErrors, name)
+	}
 }
