@@ -85,7 +85,8 @@ func hostValue(value string) (string, error) {
 		return "", err
 	}
 	n := u.Normalize(weburl.Options{})
-	if n.Path != "/" || n.Port != "" || strings.ContainsAny(value, "/?#@") {
+	port := strings.Contains(value, ":") && !strings.HasSuffix(value, "]")
+	if port || n.Path != "/" || strings.ContainsAny(value, "/\\?#@") {
 		return "", fmt.Errorf("%q is not a host name: leave out scheme, port and path", value)
 	}
 	return n.Host, nil

@@ -106,7 +106,7 @@ func (s *Scope) addSeeds(c Config, suffixes *weburl.Suffixes) []error {
 		n, err := weburl.Normalize(seed, c.URLs)
 		if err != nil {
 			if bad++; bad <= faultsShown {
-				faults = append(faults, fmt.Errorf("seed %.200q: %w", seed, err))
+				faults = append(faults, fmt.Errorf("seed %q: %w", weburl.Redact(seed), err))
 			}
 			continue
 		}

@@ -3,6 +3,7 @@ package weburl
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The classes of what Parse, Resolve and Normalize refuse. Every error they return matches
@@ -32,4 +33,22 @@ func SchemeOf(err error) string {
 		return e.scheme
 	}
 	return ""
+}
+
+// Redact makes a text that should have been a URL fit for a message: what may be credentials,
+// all up to the last "@" of its authority, is cut out, and it is shortened to about 80 bytes.
+func Redact(raw string) string {
+	start := 0 // of the authority: after the first slashes, else where raw starts
+	if i := strings.IndexAny(raw, `/\@`); i >= 0 && raw[i] != '@' {
+		for start = i; start < len(raw) && isSlash(raw[start]); start++ {
+		}
+	}
+	end := start
+	for end < len(raw) && !isSlash(raw[end]) && raw[end] != '?' && raw[end] != '#' {
+		end++
+	}
+	if at := strings.LastIndexByte(raw[:end], '@'); at >= start {
+		raw = raw[:start] + "…" + raw[at:]
+	}
+	return shown(raw)
 }

@@ -24,7 +24,7 @@ func parse(base *URL, raw string, encode func(string) []byte) (URL, error) {
 	scheme, rest := splitScheme(s)
 	switch {
 	case scheme == "" && base == nil:
-		return URL{}, fmt.Errorf("%w: no scheme in %q", ErrSyntax, shown(s))
+		return URL{}, fmt.Errorf("%w: no scheme in %q", ErrSyntax, Redact(s))
 	case scheme == "":
 		return relative(*base, s, encode)
 	case scheme != "http" && scheme != "https":
