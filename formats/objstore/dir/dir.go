@@ -184,7 +184,7 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 			}
 		}
 		for d := path.Dir(key); d != "."; d = path.Dir(d) {
-			if s.root.Remove(d) != nil {
+			if s.removeDir(d) != nil {
 				break // not empty, or not ours to judge
 			}
 		}

@@ -111,32 +111,39 @@ func Holder(root string) (owner Owner, held bool, err error) {
 	if err != nil {
 		return Owner{}, false, fmt.Errorf("read store lock: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if err == nil {
-		return Owner{}, false, f.Close()
-	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		owner, err = readOwner(f)
+	for range lockTries {
+		if owner, held, err = look(f); err == nil {
+			break
+		}
+		time.Sleep(lockPause)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return Owner{}, false, fmt.Errorf("read store lock: %w", err)
 	}
-	return owner, true, nil
+	return owner, held, nil
 }
 
-// readOwner reads the description, again if it is being written.
+// look fails while the lock is being taken or let go: then its description is not whole.
+func look(f *os.File) (owner Owner, held bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if err == nil {
+		return Owner{}, false, syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	}
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return Owner{}, false, err
+	}
+	owner, err = readOwner(f)
+	return owner, true, err
+}
+
 func readOwner(f *os.File) (Owner, error) {
 	var o Owner
-	var err error
-	for range lockTries {
-		var data []byte
-		data, err = io.ReadAll(io.NewSectionReader(f, 0, 4096))
-		if err == nil {
-			if err = json.Unmarshal(data, &o); err == nil {
-				return o, nil
-			}
-		}
-		time.Sleep(lockPause)
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, 4096))
+	if err == nil {
+		err = json.Unmarshal(data, &o)
 	}
-	return Owner{}, fmt.Errorf("who holds it is not readable: %w", err)
+	if err != nil {
+		return Owner{}, fmt.Errorf("who holds it is not readable: %w", err)
+	}
+	return o, nil
 }

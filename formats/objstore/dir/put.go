@@ -11,6 +11,8 @@ import (
 	"path"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"seine/formats/objstore"
 )
 
@@ -209,8 +211,19 @@ func (s *Store) removeEmpty(dir string) bool {
 			return false
 		}
 	}
-	err = s.root.Remove(dir)
+	err = s.removeDir(dir)
 	return err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
+// removeDir removes an empty folder. Root.Remove would also take an object that has come in the
+// folder's place.
+func (s *Store) removeDir(dir string) error {
+	parent, err := s.root.Open(path.Dir(dir))
+	if err != nil {
+		return err
+	}
+	err = unix.Unlinkat(int(parent.Fd()), path.Base(dir), unix.AT_REMOVEDIR)
+	return errors.Join(err, parent.Close())
 }
 
 func (s *Store) syncDir(dir string) error {

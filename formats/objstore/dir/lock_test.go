@@ -1,0 +1,94 @@
+package dir_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"seine/formats/objstore/dir"
+)
+
+func TestLock(t *testing.T) {
+	root := t.TempDir()
+	if _, held, err := dir.Holder(root); held || err != nil {
+		t.Fatalf("nobody has locked: held %t, %v", held, err)
+	}
+	if len(files(t, root)) > 0 {
+		t.Error("looking for a holder left a file")
+	}
+	lock, err := dir.Lock(root, "127.0.0.1:1234")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkHolder(t, root, "127.0.0.1:1234")
+
+	_, err = dir.Lock(root, "other")
+	var locked *dir.LockedError
+	if !errors.As(err, &locked) || locked.Owner.Address != "127.0.0.1:1234" {
+		t.Errorf("second lock: got %v, want a LockedError with the holder's address", err)
+	} else if !strings.Contains(err.Error(), "127.0.0.1:1234") {
+		t.Errorf("a person is not told whom to ask: %v", err)
+	}
+	if err := lock.Announce("localhost:9"); err != nil { // shorter than what it replaces
+		t.Fatal(err)
+	}
+	checkHolder(t, root, "localhost:9")
+
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, held, err := dir.Holder(root); held || err != nil {
+		t.Errorf("after release: held %t, %v", held, err)
+	}
+	again, err := dir.Lock(root, "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkHolder(t, root, "next")
+	if err := again.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkHolder(t *testing.T, root, address string) {
+	t.Helper()
+	owner, held, err := dir.Holder(root)
+	if err != nil || !held || owner.PID != os.Getpid() || owner.Address != address || owner.Since.IsZero() {
+		t.Errorf("holder is %+v, held %t, %v; want this process at %s", owner, held, err, address)
+	}
+}
+
+// TestLockAndHolderTogether: looking who holds a lock must not keep anybody from taking it.
+func TestLockAndHolderTogether(t *testing.T) {
+	root := t.TempDir()
+	stop, done := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+				if _, _, err := dir.Holder(root); err != nil {
+					done <- err
+					return
+				}
+			}
+		}
+	}()
+	for range 50 {
+		lock, err := dir.Lock(root, "a")
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if err := lock.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
