@@ -150,9 +150,7 @@ func (x *exchange) receiveChunks() error {
 		if err == nil {
 			continue
 		}
-		if body.Plain() || err != io.EOF {
-			x.keep = false
-		}
+		x.keep = x.keep && body.Clean()
 		if err == io.EOF || body.Whole() || body.Plain() && endOfBytes(err, math.MaxInt64) == nil {
 			return nil
 		}

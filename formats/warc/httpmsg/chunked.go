@@ -31,6 +31,7 @@ type Chunked struct {
 	began bool
 	plain bool
 	whole bool
+	clean bool
 	held  []byte // of a plain body: the line that was taken for a size
 	err   error
 }
@@ -49,6 +50,9 @@ func (c *Chunked) Plain() bool { return c.plain }
 // Whole reports whether the last chunk was seen: all data has been read, though perhaps not the
 // trailer after it.
 func (c *Chunked) Whole() bool { return c.whole }
+
+// Clean reports whether the body was read to its very end, the empty line after the last chunk.
+func (c *Chunked) Clean() bool { return c.clean }
 
 // Read returns data as it comes. At the end of the body it gives io.EOF; when the stream ends
 // before, io.ErrUnexpectedEOF; on broken framing an error that wraps ErrChunk; else the error of
@@ -148,11 +152,12 @@ func (c *Chunked) trailer() error {
 	for total := 0; total <= maxTrailer; {
 		line, err := c.line(maxChunkLine)
 		total += len(line)
-		if err == io.EOF || err == nil && len(bytes.TrimRight(line, "\r\n")) == 0 {
-			return io.EOF
-		}
 		if err != nil {
 			return err
+		}
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
+			c.clean = true
+			return io.EOF
 		}
 	}
 	return fmt.Errorf("trailer: %w", ErrChunk)

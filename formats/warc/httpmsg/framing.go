@@ -1,7 +1,6 @@
 package httpmsg
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +28,8 @@ type Framing struct {
 
 // Framing decides the bounds of the body as RFC 9112 §6.3 does, mended where browsers mend it:
 // chunked wins over a length and over its place in the list; other transfer codings do not frame;
-// lengths may be repeated, signed with +, empty or followed by NULs; a length that is no number is
-// none.
+// lengths may be repeated, signed with +, empty or followed by NULs; one that is no number, or none
+// that fits 63 bits, is as if it were not there.
 func (h *Head) Framing() Framing {
 	persists := h.persists()
 	length, found, contested := h.contentLength()
@@ -72,15 +71,13 @@ func (h *Head) contentLength() (n int64, found, contested bool) {
 			if e == "" {
 				continue
 			}
-			if strings.Trim(e, "0123456789") != "" {
+			m, err := strconv.ParseUint(e, 10, 63)
+			if err != nil {
 				return 0, false, false
 			}
-			m, err := strconv.ParseInt(e, 10, 64)
-			if err != nil {
-				m = math.MaxInt64
-			}
-			contested = contested || (found && m != n)
-			found, n = true, max(n, m)
+			length := int64(m)
+			contested = contested || (found && length != n)
+			found, n = true, max(n, length)
 		}
 	}
 	return n, found, contested
