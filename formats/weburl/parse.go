@@ -46,7 +46,13 @@ func strip(s string) string {
 	if !strings.ContainsAny(s, "\t\n\r") {
 		return s
 	}
-	return strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if c := s[i]; c != '\t' && c != '\n' && c != '\r' {
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
 
 // splitScheme returns the scheme in lower case and what follows its colon; "" and s without one.
