@@ -140,11 +140,12 @@ func (x *exchange) send(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	code := classify(ctx, err, CodeReset)
-	if x.resp.Reused && (code == CodeReset || code == CodeEOF) {
-		code = CodeStale
+	e := failed(ctx, PhaseWrite, err, CodeReset)
+	e.Sent = x.conn.out > before
+	if x.resp.Reused && (e.Code == CodeReset || e.Code == CodeEOF) {
+		e.Code = CodeStale
 	}
-	return &Error{Phase: PhaseWrite, Code: code, Sent: x.conn.out > before, Err: err}
+	return e
 }
 
 // maxInterim is how many 1xx responses may come before the final one.
@@ -188,12 +189,13 @@ func (x *exchange) readHead(ctx context.Context) (*httpmsg.Head, error) {
 var errMalformed = errors.New("malformed response")
 
 func (x *exchange) headError(ctx context.Context, err error) *Error {
-	code := classify(ctx, err, CodeMalformed)
-	if errors.Is(err, httpmsg.ErrTooLarge) {
-		code = CodeHeaderTooLarge
-	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &Error{Phase: PhaseHeader, Code: code, Sent: true, Err: err}
+	e := failed(ctx, PhaseHeader, err, CodeMalformed)
+	e.Sent = true
+	if errors.Is(err, httpmsg.ErrTooLarge) {
+		e.Code = CodeHeaderTooLarge
+	}
+	return e
 }

@@ -61,7 +61,7 @@ func (x *exchange) open(ctx context.Context, overall time.Time) (*wire, error) {
 		if ctx.Err() == nil && errors.Is(context.Cause(dialling), errConnect) {
 			err = fmt.Errorf("%w: %w", errConnect, err)
 		}
-		return nil, &Error{Phase: PhaseDial, Code: classify(ctx, err, CodeDial), Err: err}
+		return nil, failed(ctx, PhaseDial, err, CodeDial)
 	}
 	w := &wire{Conn: nc}
 	w.begin(x.gate, overall)
@@ -72,7 +72,7 @@ func (x *exchange) handshake(ctx context.Context) error {
 	w := x.conn.wire
 	began := time.Now()
 	if err := w.until(began.Add(x.client.set.ConnectTimeout), errConnect); err != nil {
-		return &Error{Phase: PhaseTLS, Code: classify(ctx, err, CodeHandshake), Err: err}
+		return failed(ctx, PhaseTLS, err, CodeHandshake)
 	}
 	config := x.client.tls.Clone()
 	config.ServerName = serverName(x.req)
@@ -88,7 +88,11 @@ func (x *exchange) handshake(ctx context.Context) error {
 	}
 	x.resp.TLS = time.Since(began)
 	if err != nil {
-		return &Error{Phase: PhaseTLS, Code: tlsCode(ctx, err), Err: err}
+		e := failed(ctx, PhaseTLS, err, CodeHandshake)
+		if isAlert(err) {
+			e.Code = CodeHandshake
+		}
+		return e
 	}
 	state := secured.ConnectionState()
 	x.conn.stream = secured
@@ -96,13 +100,9 @@ func (x *exchange) handshake(ctx context.Context) error {
 	return nil
 }
 
-// tlsCode classes a failed handshake. A peer's alert comes as a net.OpError that is no trouble of
-// the network.
-func tlsCode(ctx context.Context, err error) Code {
+// isAlert reports whether the peer refused: such an error looks like the network's.
+func isAlert(err error) bool {
 	var alert tls.AlertError
 	var op *net.OpError
-	if errors.As(err, &alert) || errors.As(err, &op) && op.Op == "remote error" {
-		return CodeHandshake
-	}
-	return classify(ctx, err, CodeHandshake)
+	return errors.As(err, &alert) || errors.As(err, &op) && op.Op == "remote error"
 }

@@ -74,6 +74,15 @@ type gateError struct{ err error }
 func (e *gateError) Error() string { return "gate: " + e.err.Error() }
 func (e *gateError) Unwrap() error { return e.err }
 
+// failed makes an error of what went wrong in a phase.
+func failed(ctx context.Context, phase Phase, err error, fallback Code) *Error {
+	e := &Error{Phase: phase, Code: classify(ctx, err, fallback), Err: err}
+	if e.Code == CodeCanceled {
+		e.Err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return e
+}
+
 // classify gives the code of an I/O error; fallback is for what nothing else tells.
 func classify(ctx context.Context, err error, fallback Code) Code {
 	var gate *gateError

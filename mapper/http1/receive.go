@@ -56,10 +56,10 @@ func (x *exchange) fault(ctx context.Context, err error) error {
 		r.RawTruncated = TruncatedLength
 		return nil
 	}
-	fault := &Error{Phase: PhaseBody, Code: classify(ctx, err, CodeReset), Sent: true, Err: err}
+	fault := failed(ctx, PhaseBody, err, CodeReset)
+	fault.Sent = true
 	switch fault.Code {
 	case CodeCanceled:
-		fault.Err = context.Cause(ctx)
 		return fault
 	case CodeTooSlow, CodeTotal, CodeFirstByte:
 		r.RawTruncated = TruncatedTime

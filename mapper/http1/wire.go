@@ -37,7 +37,7 @@ func (w *wire) begin(gate Gate, overall time.Time) {
 
 // until bounds reads and writes from now on.
 func (w *wire) until(limit time.Time, late error) error {
-	if limit.After(w.overall) {
+	if !limit.Before(w.overall) {
 		limit, late = w.overall, errTotal
 	}
 	w.limit, w.late, w.window = limit, late, 0
