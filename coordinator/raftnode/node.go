@@ -1,0 +1,178 @@
+// Package raftnode keeps the coordinators' state by Raft: it is the only place
+// that knows hashicorp/raft. A node applies commands to the log, says who
+// leads, and shows the state; what commands mean is package state's affair.
+//
+// A command that was applied is in the log of a majority. One that returned an
+// error may or may not be: the next leader knows. A node that meets a command
+// which it does not know stops following the log and says so by Failed.
+//
+// All methods may be called concurrently.
+package raftnode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"seine/coordinator/state"
+)
+
+// ErrNotLeader: another node leads, or nobody does yet.
+var ErrNotLeader = errors.New("this coordinator does not lead")
+
+// applyTimeout bounds how long an entry waits to be taken by the leader.
+const applyTimeout = 10 * time.Second
+
+// Node is a member of the Raft group.
+type Node struct {
+	raft    *raft.Raft
+	fsm     *fsm
+	changes <-chan bool
+}
+
+// Embedded starts a group of one node on stores in memory: it forgets
+// everything when it is closed, and is rebuilt from the object store. warnings
+// gets Raft's own log from level warn on; nil drops it.
+func Embedded(warnings io.Writer) (*Node, error) {
+	const id = "embedded"
+	config := raft.DefaultConfig()
+	config.LocalID = id
+	// Nobody else can lead, so there is nobody to wait for.
+	config.HeartbeatTimeout = 20 * time.Millisecond
+	config.ElectionTimeout = 20 * time.Millisecond
+	config.LeaderLeaseTimeout = 20 * time.Millisecond
+	config.CommitTimeout = 5 * time.Millisecond
+	// The state is small and nobody has to catch up: keep the log short.
+	config.SnapshotThreshold, config.TrailingLogs = 1024, 64
+	addr, transport := raft.NewInmemTransport(id)
+	store := raft.NewInmemStore()
+	group := []raft.Server{{ID: id, Address: addr}}
+	return open(config, store, raft.NewInmemSnapshotStore(), transport, group, warnings)
+}
+
+// entries is both of Raft's stores.
+type entries interface {
+	raft.LogStore
+	raft.StableStore
+}
+
+// open starts a node; group is written as the first configuration when the
+// store is empty.
+func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
+	transport raft.Transport, group []raft.Server, warnings io.Writer) (*Node, error) {
+	if warnings == nil {
+		warnings = io.Discard
+	}
+	config.Logger = hclog.New(&hclog.LoggerOptions{
+		Name: "raft", Level: hclog.Warn, Output: warnings})
+	changes := make(chan bool, 16)
+	config.NotifyCh = changes
+	f := &fsm{state: state.New(), failed: make(chan struct{})}
+	known, err := raft.HasExistingState(store, store, snapshots)
+	if err != nil {
+		return nil, fmt.Errorf("read the coordinator's log: %w", err)
+	}
+	if !known {
+		err := raft.BootstrapCluster(config, store, store, snapshots, transport,
+			raft.Configuration{Servers: group})
+		if err != nil {
+			return nil, fmt.Errorf("write the coordinator's first log entry: %w", err)
+		}
+	}
+	r, err := raft.NewRaft(config, f, store, store, snapshots, transport)
+	if err != nil {
+		return nil, fmt.Errorf("start raft: %w", err)
+	}
+	return &Node{raft: r, fsm: f, changes: changes}, nil
+}
+
+// Apply puts a command into the log and waits until it has been applied here.
+// ErrNotLeader is final; after other errors it is open whether the command is in
+// the log. The state's refusal is in the result, not the error.
+func (n *Node) Apply(ctx context.Context, c state.Command) (state.Result, error) {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return state.Result{}, fmt.Errorf("write a %s command: %w", c.Kind, err)
+	}
+	f := n.raft.Apply(b, applyTimeout)
+	if err := wait(ctx, f); err != nil {
+		return state.Result{}, fmt.Errorf("apply a %s command: %w", c.Kind, err)
+	}
+	a := f.Response().(applied)
+	return a.result, a.err
+}
+
+// Verify asks a majority whether this node still leads. It speaks of a moment
+// after the call.
+func (n *Node) Verify(ctx context.Context) error {
+	if err := wait(ctx, n.raft.VerifyLeader()); err != nil {
+		return fmt.Errorf("verify leadership: %w", err)
+	}
+	return nil
+}
+
+// Catchup waits until everything that was in the log before the call has been
+// applied: what a new leader does first.
+func (n *Node) Catchup(ctx context.Context) error {
+	if err := wait(ctx, n.raft.Barrier(applyTimeout)); err != nil {
+		return fmt.Errorf("catch up with the log: %w", err)
+	}
+	return nil
+}
+
+// wait waits for Raft or for ctx. Every future of Raft ends at the latest when
+// the node is closed, so the goroutine does.
+func wait(ctx context.Context, f raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		for _, gone := range []error{raft.ErrNotLeader, raft.ErrLeadershipLost,
+			raft.ErrRaftShutdown, raft.ErrLeadershipTransferInProgress} {
+			if errors.Is(err, gone) {
+				return fmt.Errorf("%w (%v)", ErrNotLeader, err)
+			}
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// View calls f with the state, which f must neither change nor keep.
+func (n *Node) View(f func(*state.State)) {
+	n.fsm.mu.RLock()
+	defer n.fsm.mu.RUnlock()
+	f(n.fsm.state)
+}
+
+// Leadership tells of each change: true when this node begins to lead. It must
+// be read by one reader, always.
+func (n *Node) Leadership() <-chan bool { return n.changes }
+
+// Leading says whether this node believes that it leads.
+func (n *Node) Leading() bool { return n.raft.State() == raft.Leader }
+
+// Failed is closed when the node met a command that it does not know.
+func (n *Node) Failed() <-chan struct{} { return n.fsm.failed }
+
+// Failure says why, after Failed is closed.
+func (n *Node) Failure() error {
+	n.fsm.mu.RLock()
+	defer n.fsm.mu.RUnlock()
+	return n.fsm.failure
+}
+
+// Close stops the node and waits for it.
+func (n *Node) Close() error {
+	if err := n.raft.Shutdown().Error(); err != nil {
+		return fmt.Errorf("stop raft: %w", err)
+	}
+	return nil
+}
