@@ -188,7 +188,14 @@ func (s *sitemapReader) start(name string) string {
 	case "url", "sitemap":
 		s.endEntry()
 		s.open, s.index = true, name == "sitemap"
-	case "loc", "lastmod", "changefreq", "priority":
+	case "loc":
+		if s.entry.Loc != "" { // no <url> around it: an entry by itself
+			index := s.index
+			s.endEntry()
+			s.index = index
+		}
+		return name
+	case "lastmod", "changefreq", "priority":
 		return name
 	}
 	return ""

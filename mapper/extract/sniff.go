@@ -61,14 +61,17 @@ func DetectMIME(contentType string, body []byte) string {
 	}
 	switch {
 	case saysNothing(declared), !isTextual(declared):
-		if sig == typeHTML || sig == "text/xml" {
+		switch sig {
+		case typeHTML:
 			return byRoot(head, typeHTML)
+		case "text/xml":
+			return xmlType(head, typeXML, sig)
 		}
 		if root := byRoot(head, ""); root != "" {
 			return root
 		}
 		if saysNothing(declared) {
-			return sig
+			return textOrBinary(binary)
 		}
 	case declared == typeHTML:
 		return byRoot(head, typeHTML)
@@ -78,6 +81,13 @@ func DetectMIME(contentType string, body []byte) string {
 		return typeOctet
 	}
 	return declared
+}
+
+func textOrBinary(binary bool) string {
+	if binary {
+		return typeOctet
+	}
+	return typeText
 }
 
 // sniffPrefix is the beginning of the body without byte order mark, in UTF-8 if it was UTF-16.
@@ -157,22 +167,7 @@ func byRoot(head []byte, other string) string {
 		}
 		return typeHTML
 	}
-	if other == typeHTML && bytes.HasPrefix(bytes.TrimLeft(head, asciiSpace), []byte("<?xml")) {
-		return xmlRootOrHTML(name)
-	}
 	return other
-}
-
-// xmlRootOrHTML is for bodies that begin with an XML declaration: what is inside html counts as
-// HTML, which is lenient, and the rest as XML.
-func xmlRootOrHTML(root string) string {
-	switch root {
-	case "svg":
-		return "image/svg+xml"
-	case "", "head", "body", "div", "p", "table", "script":
-		return typeHTML
-	}
-	return typeXML
 }
 
 // xmlType is for bodies declared as XML of some kind.
