@@ -44,7 +44,7 @@ func (s *Spool) ReadAt(p []byte, off int64) (n int, err error) {
 			return n, fmt.Errorf("read spilled body: %w", err)
 		}
 	}
-	if at := off + int64(n) - s.flushed; at < int64(len(s.mem)) {
+	if at := off + int64(n) - s.flushed; at >= 0 && at < int64(len(s.mem)) {
 		n += copy(p[n:], s.mem[at:])
 	}
 	if n < len(p) {

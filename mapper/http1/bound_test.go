@@ -1,0 +1,267 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+func TestBodyBound(t *testing.T) {
+	const limit = 10_000
+	text := strings.Repeat("0123456789", limit/10)
+	chunked := ok + "Transfer-Encoding: chunked\r\n"
+	bomb := gzipped(strings.Repeat("x", 1<<20))
+	for _, tc := range []struct {
+		name         string
+		raw          string
+		want         int64
+		truncated    string
+		rawTruncated string
+		reused       bool
+	}{
+		{"length, just", ok + "Content-Length: 10000\r\n\r\n" + text, limit, "", "", true},
+		{"length, over", ok + "Content-Length: 10001\r\n\r\n" + text + "x", limit, "length", "length",
+			false},
+		{"until end, just", ok + "\r\n" + text, limit, "", "", false},
+		{"until end, over", ok + "\r\n" + text + "x", limit, "length", "length", false},
+		{"chunks, just", chunked + "\r\n2710\r\n" + text + "\r\n0\r\n\r\n", limit, "", "", true},
+		{"chunks, over", chunked + "\r\n2711\r\n" + text + "x\r\n0\r\n\r\n", limit, "length", "length",
+			false},
+		{"chunks of one byte", chunked + "\r\n" + strings.Repeat("1\r\nx\r\n", limit) + "0\r\n\r\n",
+			limit, "", "", true},
+		{"endless extensions", chunked + "\r\n1;" + strings.Repeat("x", 4000) + "\r\n" +
+			strings.Repeat("h\r\n1;"+strings.Repeat("x", 4000)+"\r\n", 100), 21, "length", "length", false},
+		{"bomb", ok + fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", len(bomb)) + bomb,
+			limit, "length", "", true},
+		{"coded, just", ok + fmt.Sprintf("Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n",
+			len(gzipped(text))) + gzipped(text), limit, "", "", true},
+		{"endless empty members", ok + "Content-Encoding: gzip\r\n\r\n" +
+			strings.Repeat(gzipped(""), limit), 0, "length", "length", false},
+	} {
+		for _, dir := range []string{"", t.TempDir()} {
+			t.Run(fmt.Sprintf("%s, spilled %v", tc.name, dir != ""), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := always(tc.raw, strings.Contains(tc.raw, "Length") || tc.reused)
+					c, end := r.client(Settings{MaxBody: limit, SpillDir: dir, SpillBytes: 1000})
+					defer end()
+					resp := do(t, c, get("/"))
+					if resp.Body.Size() != tc.want || resp.Truncated != tc.truncated ||
+						resp.RawTruncated != tc.rawTruncated {
+						t.Errorf("%d bytes, truncated %q, raw %q", resp.Body.Size(), resp.Truncated,
+							resp.RawTruncated)
+					}
+					if most := int64(2*limit + framingRoom); resp.RawBody.Size() > most {
+						t.Errorf("raw body of %d bytes", resp.RawBody.Size())
+					}
+					if next := do(t, c, get("/")); next.Reused != tc.reused {
+						t.Errorf("connection reused: %v", next.Reused)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSpill: a body is the same bytes in memory and in a file, and a file leaves nothing behind.
+func TestSpill(t *testing.T) {
+	dir := t.TempDir()
+	s := newSpool(dir, 1000, 5000)
+	var want strings.Builder
+	for i := range 700 {
+		fmt.Fprintf(s, "%d,", i)
+		fmt.Fprintf(&want, "%d,", i)
+	}
+	if s.flushed == 0 || cap(s.mem) > 1000 {
+		t.Fatalf("%d bytes in the file, %d in memory", s.flushed, cap(s.mem))
+	}
+	if got := body(t, s); got != want.String() {
+		t.Error("bytes differ")
+	}
+	for _, off := range []int64{0, 1, 999, 1000, 1001, 1999, s.flushed - 3, s.flushed, s.Size() - 1} {
+		p := make([]byte, 700)
+		n, err := s.ReadAt(p, off)
+		if rest := want.String()[off:]; string(p[:n]) != rest[:min(len(rest), 700)] {
+			t.Errorf("at %d: wrong bytes", off)
+		} else if (err == io.EOF) != (n < 700) {
+			t.Errorf("at %d: %d bytes, %v", off, n, err)
+		}
+	}
+	if _, err := s.ReadAt(make([]byte, 1), s.Size()); err != io.EOF {
+		t.Errorf("past the end: %v", err)
+	}
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestSpillFails: no room for a body is this machine's trouble, not the server's.
+func TestSpillFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, raw := range []string{
+			ok + "\r\n" + strings.Repeat("x", 5000),
+			ok + "Transfer-Encoding: chunked\r\n\r\n1388\r\n" + strings.Repeat("x", 5000) + "\r\n0\r\n\r\n",
+		} {
+			r := always(raw, false)
+			set := Settings{SpillBytes: 1000, SpillDir: filepath.Join(t.TempDir(), "none")}
+			c, end := r.client(set)
+			_, err := c.Do(t.Context(), get("/"))
+			var web *Error
+			if !errors.Is(err, os.ErrNotExist) || errors.As(err, &web) {
+				t.Errorf("error is %v", err)
+			}
+			end()
+		}
+	})
+}
+
+// TestMemory: many slow bodies at once cost what the settings say, not what the bodies weigh.
+func TestMemory(t *testing.T) {
+	const conns, size = 100, 512 << 10
+	var reached, served sync.WaitGroup
+	release := make(chan struct{})
+	block := strings.Repeat("x", size/8)
+	c := New(Settings{SpillDir: t.TempDir()}, func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		served.Go(func() {
+			defer server.Close()
+			buf := make([]byte, 4096)
+			_, _ = server.Read(buf)
+			_, _ = fmt.Fprintf(server, "%sContent-Length: %d\r\n\r\n", ok, size)
+			for range 7 {
+				_, _ = io.WriteString(server, block)
+			}
+			reached.Done()
+			<-release
+			_, _ = io.WriteString(server, block)
+		})
+		return client, nil
+	})
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	reached.Add(conns)
+	for i := range conns {
+		served.Go(func() {
+			req := get("/")
+			req.Pool = fmt.Sprint(i)
+			resp, err := c.Do(context.Background(), req)
+			if err != nil || resp.Body.Size() != size {
+				t.Errorf("error %v, response %+v", err, resp)
+				return
+			}
+			_ = resp.Close()
+		})
+	}
+	reached.Wait()
+	runtime.GC()
+	runtime.ReadMemStats(&during)
+	// 64 KiB of body, 12 KiB of buffers and a test's own 4 KiB a connection.
+	if each := (int64(during.HeapAlloc) - int64(before.HeapAlloc)) / conns; each > 128<<10 {
+		t.Errorf("%d KiB a connection", each>>10)
+	}
+	close(release)
+	served.Wait()
+	c.CloseIdle()
+}
+
+// TestSockets: what only real sockets show.
+func TestSockets(t *testing.T) {
+	listen := func(t *testing.T, serve func(net.Conn)) *Request {
+		t.Helper()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				wg.Go(func() { serve(conn); _ = conn.Close() })
+			}
+		})
+		t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+		return &Request{Scheme: "http", Host: "h.test", Addr: l.Addr().String(), Target: "/"}
+	}
+	buf := func() []byte { return make([]byte, 4096) }
+	t.Run("refused", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
+		req := &Request{Scheme: "http", Host: "h.test", Addr: l.Addr().String()}
+		_, err = New(Settings{}, nil).Do(t.Context(), req)
+		if e := wantError(t, err, PhaseDial, CodeConnectRefused); e.Sent {
+			t.Error("said to be sent")
+		}
+	})
+	t.Run("reset", func(t *testing.T) {
+		req := listen(t, func(conn net.Conn) {
+			_, _ = conn.Read(buf())
+			_ = conn.(*net.TCPConn).SetLinger(0)
+		})
+		_, err := New(Settings{}, nil).Do(t.Context(), req)
+		wantError(t, err, PhaseHeader, CodeReset)
+	})
+	for _, farewell := range []string{"", "HTTP/1.1 408 Timeout\r\n\r\n"} {
+		t.Run("closed while idle, saying "+farewell, func(t *testing.T) {
+			left := make(chan struct{}, 2)
+			req := listen(t, func(conn net.Conn) {
+				_, _ = conn.Read(buf())
+				_, _ = io.WriteString(conn, hello)
+				_, _ = io.WriteString(conn, farewell)
+				_ = conn.Close()
+				left <- struct{}{}
+			})
+			c := New(Settings{}, nil)
+			defer c.CloseIdle()
+			do(t, c, req)
+			<-left
+			// Loopback delivers the end before the server's Close returns; a dead connection is
+			// then seen before anything is sent on it.
+			if resp := do(t, c, req); resp.Reused || resp.RemoteAddr != req.Addr {
+				t.Errorf("reused %v, from %s", resp.Reused, resp.RemoteAddr)
+			}
+		})
+	}
+	t.Run("kept", func(t *testing.T) {
+		req := listen(t, func(conn net.Conn) {
+			for {
+				if _, err := conn.Read(buf()); err != nil {
+					return
+				}
+				_, _ = io.WriteString(conn, hello)
+			}
+		})
+		c := New(Settings{}, nil)
+		defer c.CloseIdle()
+		do(t, c, req)
+		if resp := do(t, c, req); !resp.Reused {
+			t.Error("not reused")
+		}
+	})
+	t.Run("TLS to plain", func(t *testing.T) {
+		req := listen(t, func(conn net.Conn) {
+			_, _ = conn.Read(buf())
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+		})
+		req.Scheme = "https"
+		_, err := New(Settings{}, nil).Do(t.Context(), req)
+		wantError(t, err, PhaseTLS, CodeHandshake)
+	})
+}
