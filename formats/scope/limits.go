@@ -98,7 +98,7 @@ func (t *traps) suspect(s shape, length, depth int) int {
 	add(beyondHalf(s.params, t.Params) * 600 / 1000)
 	add(beyondHalf(depth, t.Depth) * 300 / 1000)
 	if s.repeats > 1 {
-		add(500 * (s.repeats - 1) / (t.RepeatedRuns - 1))
+		add(800 * (s.repeats - 1) / (t.RepeatedRuns - 1))
 	}
 	if s.sameNames {
 		add(200)

@@ -1,6 +1,8 @@
 package weburl
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,11 +157,12 @@ func TestNormalizeLength(t *testing.T) {
 	if _, err := Normalize(raw, Options{MaxLength: 44}); err != nil {
 		t.Errorf("44 bytes where 44 are allowed: %v", err)
 	}
-	if got := outcome(URL{}, second(Normalize(raw, Options{MaxLength: 43}))); got != "URL too long" {
+	got := outcome(URL{}, second(Normalize(raw, Options{MaxLength: 43})))
+	if got != "URL too long" {
 		t.Errorf("44 bytes where 43 are allowed: %s", got)
 	}
 	long := "http://h.test/" + strings.Repeat("|", MaxInput/2)
-	if got := outcome(URL{}, second(Normalize(long, Options{}))); got != "URL too long" {
+	if got = outcome(URL{}, second(Normalize(long, Options{}))); got != "URL too long" {
 		t.Errorf("a normal form that outgrows the limit: %s", got)
 	}
 }
@@ -198,5 +201,36 @@ func TestRedact(t *testing.T) {
 	}
 	if got := Redact(strings.Repeat("x", 1000)); len(got) > 100 {
 		t.Errorf("%d bytes are left", len(got))
+	}
+}
+
+// TestRulesAreWrittenDown holds the list of names in NORMALIZE.md equal to the table.
+func TestRulesAreWrittenDown(t *testing.T) {
+	text, err := os.ReadFile("NORMALIZE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := map[string]bool{}
+	for _, word := range strings.FieldsFunc(string(text), func(r rune) bool {
+		return r == ' ' || r == '\n' || r == '`' || r == ','
+	}) {
+		written[strings.TrimSuffix(word, "`.")] = true
+	}
+	for name := range params {
+		if !written[name] && !written[name+"."] {
+			t.Errorf("parameter %s is not in NORMALIZE.md", name)
+		}
+		if len(name) >= longestParam || name != strings.ToLower(name) {
+			t.Errorf("parameter %s can never match", name)
+		}
+	}
+	for _, prefix := range paramPrefixes {
+		if !written[prefix] {
+			t.Errorf("prefix %s is not in NORMALIZE.md", prefix)
+		}
+	}
+	want := "version " + strconv.Itoa(NormalizerVersion) + "\n"
+	if !strings.Contains(string(text), want) {
+		t.Errorf("NORMALIZE.md does not describe %s", want)
 	}
 }
