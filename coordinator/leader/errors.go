@@ -1,0 +1,21 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"seine/coordinator/api"
+	"seine/coordinator/raftnode"
+)
+
+// away turns what the node answers into what a caller branches on.
+func away(err error) error {
+	switch {
+	case errors.Is(err, raftnode.ErrNotLeader):
+		return fmt.Errorf("%w (%v)", api.ErrNotLeader, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w (%v)", api.ErrUnavailable, err)
+}

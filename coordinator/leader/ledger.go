@@ -1,0 +1,65 @@
+package leader
+
+import (
+	"context"
+	"errors"
+
+	"seine/coordinator/state"
+	"seine/jobs"
+)
+
+var (
+	// ErrExists: another spec has the job's number already.
+	ErrExists = errors.New("another job has this number")
+	// ErrStepDown: another group of coordinators has the crawl.
+	ErrStepDown = errors.New("another group of coordinators has taken the crawl over")
+)
+
+// Ledger is the coordinator's only view of the object store: specs and commits,
+// no data. Whoever wires the process fills it. Every call may be repeated, also
+// after an error that came when the write had happened. Errors that wrap
+// ErrStepDown end the leader; those of Plan that wrap state.ErrRefused end the
+// submission; others are tried again.
+type Ledger interface {
+	// Open reads the store when a leader begins: its epoch, and the jobs whose
+	// spec is there and whose commit is not.
+	Open(ctx context.Context) (epoch uint64, open []state.OpenJob, err error)
+	// Plan makes a submission a job: it fixes the base snapshot (the newest),
+	// the ranges and the settings' version. The number is the highest spec's
+	// + 1, and now is at least the draft's and a second above that spec's.
+	Plan(ctx context.Context, d Draft) (jobs.Spec, error)
+	// PutSpec puts a spec, if absent. A spec that is there under this number
+	// with the same request id is fine and is returned: it is the one that
+	// counts. One of another request is ErrExists.
+	PutSpec(ctx context.Context, spec jobs.Spec) (jobs.Spec, error)
+	// Publish puts the job's commit, merging what its ends say, and says which
+	// snapshot holds it. If the commit is there already it is found.
+	Publish(ctx context.Context, p Publication) (Published, error)
+	// CompactNext picks the compaction that is due at the newest snapshot, or
+	// nil. Kind and Compact are filled.
+	CompactNext(ctx context.Context) (*state.Submission, error)
+}
+
+// Draft is a submission that is about to be planned.
+type Draft struct {
+	state.Submission
+	Epoch   uint64
+	Now     int64 // ms; max(last + 1 s, wall)
+	Workers int   // how many are known; at least 1
+}
+
+// Publication is a job that has come to its commit.
+type Publication struct {
+	Spec    jobs.Spec
+	Epoch   uint64 // of the leader; the spec may be of an older one
+	Outcome state.Outcome
+	// Ends are the results of the job's stages that are over, by task index.
+	// With state.Discard they count for nothing.
+	Ends map[jobs.Stage][]jobs.Result
+}
+
+// Published is the commit of a job.
+type Published struct {
+	Commit uint64
+	Counts map[string]int64 // for the summary
+}

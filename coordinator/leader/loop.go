@@ -1,0 +1,222 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seine/coordinator/schedule"
+	"seine/coordinator/state"
+	"seine/jobs"
+	"seine/jobs/worker"
+)
+
+// retry spaces out what failed: 250 ms, doubling to 5 s.
+type retry struct {
+	wait time.Duration
+	at   int64 // mono ms before which nothing is tried
+}
+
+func (r *retry) failed(now int64) {
+	r.wait = min(max(2*r.wait, 250*time.Millisecond), 5*time.Second)
+	r.at = now + r.wait.Milliseconds()
+}
+
+// lead is one term: it returns nil when ctx ends, and an error when nobody of
+// this group may lead any more.
+func (l *Leader) lead(ctx context.Context) error {
+	l.retry, l.planning = retry{}, nil
+	if err := l.takeOver(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	l.install()
+	tick := time.NewTicker(tickTime)
+	defer tick.Stop()
+	for {
+		if err := l.step(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-l.wake:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// takeOver brings what the store shows into the log, until it succeeds.
+func (l *Leader) takeOver(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := l.tryTakeOver(ctx)
+		if errors.Is(err, ErrStepDown) || errors.Is(err, state.ErrPhase) {
+			return fmt.Errorf("take the crawl over: %w", err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		l.troubled("take the crawl over", err)
+		if err == nil {
+			return nil
+		}
+		l.retry.failed(l.mono())
+		select {
+		case <-time.After(l.retry.wait):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (l *Leader) tryTakeOver(ctx context.Context) error {
+	if err := l.node.Catchup(ctx); err != nil {
+		return err
+	}
+	epoch, open, err := l.ledger.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("read the open jobs from the store: %w", err)
+	}
+	_, err = l.apply(ctx, state.Takeover{Epoch: epoch, Open: open})
+	return err
+}
+
+// step applies all that is due, then does one duty outside the log.
+func (l *Leader) step(ctx context.Context) error {
+	for ctx.Err() == nil {
+		due := l.due()
+		moved := false
+		for _, p := range due {
+			moved = l.settle(ctx, p) || moved
+		}
+		l.deliver()
+		if !moved { // nothing is due, or only what was refused: look again later
+			break
+		}
+	}
+	if ctx.Err() != nil || l.mono() < l.retry.at {
+		return nil
+	}
+	var duty schedule.Duty
+	l.facts(func(f schedule.Facts) { duty = schedule.Outside(f) })
+	if duty == schedule.Nothing {
+		return nil
+	}
+	err := l.do(ctx, duty)
+	switch {
+	case errors.Is(err, ErrStepDown):
+		return fmt.Errorf("%s: %w", duty, err)
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		l.retry.failed(l.mono())
+	default:
+		l.retry = retry{}
+		select { // one duty makes the next due
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+	l.troubled(string(duty), err)
+	return nil
+}
+
+// due asks schedule. Under the same lock, leases that have lapsed are marked, so
+// that no heartbeat renews what is about to be taken away.
+func (l *Leader) due() (commands []state.Payload) {
+	l.facts(func(f schedule.Facts) { commands = schedule.Next(f, time.Now().UnixMilli()) })
+	return commands
+}
+
+func (l *Leader) facts(use func(schedule.Facts)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := schedule.Facts{
+		Mono: l.mono(), Heard: l.heard, Compacted: l.compacted,
+		Leases: map[jobs.AttemptRef]schedule.Lease{},
+	}
+	for ref, le := range l.leases {
+		if f.Mono >= le.until {
+			le.lapsed = true
+		}
+		f.Leases[ref] = schedule.Lease{Until: le.until, Began: le.began,
+			Parsing: l.reports[ref.TaskRef].Parsing}
+	}
+	for _, c := range l.claims {
+		n := len(c.tasks) // a claim is for one sort of task, or for few
+		f.Claims = append(f.Claims, schedule.Claim{Worker: c.Worker,
+			Fetch: c.Fetch - n, Other: c.Other - n})
+	}
+	l.node.View(func(s *state.State) {
+		f.State = s
+		use(f)
+	})
+}
+
+// settle applies one command of schedule and does what goes with it; false if
+// it was refused or could not be applied.
+func (l *Leader) settle(ctx context.Context, p state.Payload) bool {
+	r, err := l.apply(ctx, p)
+	if err != nil {
+		l.log.Debug("command of the schedule", "command", fmt.Sprintf("%+v", p), "error", err)
+		return false
+	}
+	switch p := p.(type) {
+	case state.Grant:
+		l.hand(p.Worker, *r.Task)
+	case state.Fail:
+		l.log.Warn("a lease lapsed", "task", p.AttemptRef.String(), "error", p.Error)
+		l.forgetTask(p.AttemptRef)
+	case state.Leave:
+		l.mu.Lock()
+		delete(l.heard, p.Worker)
+		l.mu.Unlock()
+	case state.Block:
+		l.log.Error("a job is blocked", "job", p.Job)
+	}
+	return true
+}
+
+// hand puts a granted task into its worker's claim. If the claim has gone
+// meanwhile, the lease lapses without having begun, at once.
+func (l *Leader) hand(to string, t jobs.Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	le := &lease{until: l.mono()}
+	l.leases[t.AttemptRef()] = le
+	fetch := t.Stage == jobs.StageFetch
+	for _, c := range l.claims {
+		room := c.Other
+		if fetch {
+			room = c.Fetch
+		}
+		if c.Worker == to && len(c.tasks) < room {
+			c.tasks = append(c.tasks, t)
+			le.until += worker.LeaseTime.Milliseconds()
+			return
+		}
+	}
+}
+
+// deliver answers the claims that got something.
+func (l *Leader) deliver() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := l.claims[:0]
+	for _, c := range l.claims {
+		if len(c.tasks) > 0 {
+			close(c.done)
+		} else {
+			waiting = append(waiting, c)
+		}
+	}
+	clear(l.claims[len(waiting):])
+	l.claims = waiting
+}
+
+func (l *Leader) forgetTask(ref jobs.AttemptRef) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.leases, ref)
+	delete(l.reports, ref.TaskRef)
+}
