@@ -32,7 +32,8 @@ func (l *Leader) do(ctx context.Context, d schedule.Duty) error {
 }
 
 func (l *Leader) planNext(ctx context.Context) error {
-	if l.planning == nil {
+	if l.planning == nil || l.planning.spec == nil {
+		l.planning = nil // what was cancelled meanwhile is not planned
 		l.node.View(func(s *state.State) {
 			if len(s.Queue) > 0 {
 				l.planning = &planning{submission: s.Queue[0]}

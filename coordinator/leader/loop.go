@@ -133,6 +133,7 @@ func (l *Leader) facts(use func(schedule.Facts)) {
 	defer l.mu.Unlock()
 	f := schedule.Facts{
 		Mono: l.mono(), Heard: l.heard, Compacted: l.compacted,
+		Planned: l.planning != nil && l.planning.spec != nil,
 		Leases: map[jobs.AttemptRef]schedule.Lease{},
 	}
 	for ref, le := range l.leases {

@@ -30,6 +30,8 @@ type Facts struct {
 	// Compacted: since the last commit compaction was asked about, and nothing
 	// is to be compacted.
 	Compacted bool
+	// Planned: a spec has been put, or may have been, that is no job yet.
+	Planned bool
 }
 
 // Lease is how long a task is lent.
@@ -83,7 +85,7 @@ func Outside(f Facts) Duty {
 	// an open round may name.
 	case !f.Compacted:
 		return Compact
-	case len(f.State.Queue) > 0:
+	case f.Planned || len(f.State.Queue) > 0:
 		return Plan
 	}
 	return Nothing

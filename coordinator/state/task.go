@@ -179,6 +179,11 @@ func (s *State) rebuild(o OpenJob, stages []jobs.Stage) {
 		j.Phase, j.Outcome = Publishing, Discard
 		j.Error = "another job was open when this one was found in the store"
 	}
+	if slices.ContainsFunc(s.Ended, func(e Summary) bool {
+		return e.RequestID == o.Spec.RequestID // cancelled while it was planned
+	}) {
+		j.Phase, j.Outcome, j.Cancelled = Publishing, Discard, true
+	}
 	for _, stage := range stages {
 		s.enter(j, stage)
 		j.raise(o.Highest)
