@@ -9,8 +9,8 @@ import (
 
 const (
 	// wideTag is the size of a tag in bytes from which the tokenizer is renewed after it. Its table
-	// of attribute names is cleared at every tag at the cost of the largest it ever was: one tag
-	// with 500,000 attributes in front of 500,000 small ones would take minutes.
+	// of attribute names never shrinks and is cleared at every tag: 5 MiB that begin with one tag of
+	// 500,000 attributes took twelve seconds, and take one.
 	wideTag = 2 << 10
 	// maxAttrs is how many attributes of one tag are looked at.
 	maxAttrs = 256
