@@ -16,7 +16,12 @@ func ContentHash(text string) uint64 {
 	var chunk [512]byte
 	n := 0
 	gap, any := false, false
-	for _, r := range text {
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		i += size
 		if r == '\n' || r == ' ' || unicode.IsSpace(r) {
 			gap = any
 			continue

@@ -6,7 +6,7 @@ import (
 )
 
 // big is large enough that a quadratic step takes long.
-const big = 2 << 20
+const big = 1 << 20
 
 // Large bodies, made to cost: a step that is not linear in the body would run into the
 // test's time limit here.

@@ -84,42 +84,68 @@ func (v *votes) majority() uint64 {
 	return out
 }
 
-// eachWord calls f with the hash of each word of the text. Words are hashed as a whole, however
-// long; only those in mixed case or longer than the scratch space are built piece by piece.
-func eachWord(text string, f func(uint64)) {
-	var d xxhash.Digest
-	var buf [128]byte
-	n, long := 0, false
-	flush := func() {
-		switch {
-		case long:
-			_, _ = d.Write(buf[:n]) // a Digest's Write never fails
-			f(d.Sum64())
-		case n > 0:
-			f(xxhash.Sum64(buf[:n]))
-		}
-		n, long = 0, false
+// wordHasher gathers the bytes of one word, in lower case, in pieces when it is long.
+type wordHasher struct {
+	buf  [128]byte
+	n    int // bytes in buf
+	long bool
+	d    xxhash.Digest // of the pieces before buf, when long
+}
+
+// spill makes room.
+func (w *wordHasher) spill() {
+	if !w.long {
+		w.d.Reset()
+		w.long = true
 	}
-	for _, r := range text {
-		alone := false
-		if r >= utf8.RuneSelf {
-			alone = standsAlone(r)
+	_, _ = w.d.Write(w.buf[:w.n]) // a Digest's Write never fails
+	w.n = 0
+}
+
+// end returns the hash of the word gathered, however long; ok is false when there is none.
+func (w *wordHasher) end() (h uint64, ok bool) {
+	switch {
+	case w.long:
+		w.spill()
+		h, ok = w.d.Sum64(), true
+	case w.n > 0:
+		h, ok = xxhash.Sum64(w.buf[:w.n]), true
+	}
+	w.n, w.long = 0, false
+	return h, ok
+}
+
+// eachWord calls f with the hash of each word of the text.
+func eachWord(text string, f func(uint64)) {
+	var w wordHasher
+	flush := func() {
+		if h, ok := w.end(); ok {
+			f(h)
 		}
+	}
+	for i := 0; i < len(text); {
+		if w.n > len(w.buf)-utf8.UTFMax {
+			w.spill()
+		}
+		if c := text[i]; c < utf8.RuneSelf {
+			i++
+			if c = asciiWord[c]; c != 0 {
+				w.buf[w.n] = c
+				w.n++
+			} else if w.n > 0 || w.long {
+				flush()
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		alone := standsAlone(r)
 		if alone || !isWordRune(r) {
 			flush()
-			if !alone {
-				continue
-			}
 		}
-		if n > len(buf)-utf8.UTFMax {
-			if !long {
-				d.Reset()
-			}
-			long = true
-			_, _ = d.Write(buf[:n])
-			n = 0
+		if alone || isWordRune(r) {
+			w.n += utf8.EncodeRune(w.buf[w.n:], lowerRune(r))
 		}
-		n += utf8.EncodeRune(buf[n:], lowerRune(r))
 		if alone {
 			flush()
 		}
@@ -127,10 +153,18 @@ func eachWord(text string, f func(uint64)) {
 	flush()
 }
 
-func isWordRune(r rune) bool {
-	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+// asciiWord maps the ASCII letters and digits to lower case, the rest to 0.
+var asciiWord = func() (t [utf8.RuneSelf]byte) {
+	for c := range byte(utf8.RuneSelf) {
+		if l := byte(lowerRune(rune(c))); 'a' <= l && l <= 'z' || '0' <= l && l <= '9' {
+			t[c] = l
+		}
 	}
+	return t
+}()
+
+// isWordRune is for what is not ASCII.
+func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
