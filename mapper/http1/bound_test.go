@@ -74,7 +74,8 @@ func TestBodyBound(t *testing.T) {
 // TestSpill: a body is the same bytes in memory and in a file, and a file leaves nothing behind.
 func TestSpill(t *testing.T) {
 	dir := t.TempDir()
-	s := newSpool(dir, 1000, 5000)
+	files := &scratch{dir: dir}
+	s := newSpool(files, 1000, 5000)
 	var want strings.Builder
 	for i := range 700 {
 		fmt.Fprintf(s, "%d,", i)
@@ -101,6 +102,15 @@ func TestSpill(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
+	again := newSpool(files, 1000, 0)
+	_, _ = again.Write([]byte(strings.Repeat("y", 1500)))
+	if got := body(t, again); got != strings.Repeat("y", 1500) || len(files.free) != 0 {
+		t.Errorf("file used again gives %.20q…, %d wait", got, len(files.free))
+	}
+	if err := again.Close(); err != nil || len(files.free) != 1 {
+		t.Errorf("close: %v, %d wait", err, len(files.free))
+	}
+	files.clear()
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -24,8 +24,9 @@ type Client struct {
 	tls  *tls.Config
 	idle *idlePool
 
+	files   *scratch  // nil without a SpillDir
 	readers sync.Pool // of *bufio.Reader
-	scratch sync.Pool // of *[]byte, copySize long
+	buffers sync.Pool // of *[]byte, copySize long
 	inflate sync.Pool // of *gzip.Reader
 	brotli  sync.Mutex
 }
@@ -41,15 +42,27 @@ func New(set Settings, dial Dialer) *Client {
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
+	var files *scratch
+	if set.SpillDir != "" {
+		files = &scratch{dir: set.SpillDir}
+	}
 	return &Client{
-		set: set, dial: dial, tls: tlsBase(set.TLS), idle: newIdlePool(set.MaxIdle, set.IdleTimeout),
+		files: files,
+		set:   set, dial: dial, tls: tlsBase(set.TLS), idle: newIdlePool(set.MaxIdle, set.IdleTimeout),
 		readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readSize) }},
-		scratch: sync.Pool{New: func() any { b := make([]byte, copySize); return &b }},
+		buffers: sync.Pool{New: func() any { b := make([]byte, copySize); return &b }},
 	}
 }
 
-// CloseIdle closes the kept connections. The client stays usable.
-func (c *Client) CloseIdle() { c.idle.clear() }
+// CloseIdle closes the kept connections and scratch files. The client stays usable.
+func (c *Client) CloseIdle() {
+	c.idle.clear()
+	if c.files != nil {
+		c.files.clear()
+	}
+}
+
+func (c *Client) newSpool(hint int64) *Spool { return newSpool(c.files, c.set.SpillBytes, hint) }
 
 // An exchange is one request on its way.
 type exchange struct {

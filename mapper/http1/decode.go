@@ -28,7 +28,7 @@ func (x *exchange) decode() error {
 	for _, coding := range codings {
 		src = stack.push(coding, src)
 	}
-	body := newSpool(set.SpillDir, set.SpillBytes, 0)
+	body := x.client.newSpool(0)
 	r.Body = body
 	long, err := fill(body, src, set.MaxBody)
 	if body.err != nil {

@@ -122,7 +122,9 @@ func FuzzRequest(f *testing.F) {
 func FuzzSpool(f *testing.F) {
 	f.Add([]byte("some bytes of a body"), uint8(3), uint8(5), uint8(2))
 	f.Fuzz(func(t *testing.T, data []byte, bound, step, off uint8) {
-		s := newSpool(t.TempDir(), int(bound)+1, int64(step))
+		files := &scratch{dir: t.TempDir()}
+		defer files.clear()
+		s := newSpool(files, int(bound)+1, int64(step))
 		defer s.Close()
 		for rest := data; len(rest) > 0; {
 			n := min(int(step)+1, len(rest))

@@ -81,7 +81,7 @@ func (x *exchange) receiveBytes(n int64) error {
 	if n != math.MaxInt64 {
 		hint = min(want, hintMax)
 	}
-	spool := newSpool(set.SpillDir, set.SpillBytes, hint)
+	spool := x.client.newSpool(hint)
 	x.resp.RawBody, x.resp.Body = spool, spool
 	for spool.Size() < want {
 		room, err := spool.room()
@@ -137,13 +137,13 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (x *exchange) receiveChunks() error {
 	set := &x.client.set
-	spool := newSpool(set.SpillDir, set.SpillBytes, 0)
+	spool := x.client.newSpool(0)
 	x.resp.RawBody, x.resp.Body = spool, spool
-	scratch := x.client.scratch.Get().(*[]byte)
-	defer x.client.scratch.Put(scratch)
+	buffer := x.client.buffers.Get().(*[]byte)
+	defer x.client.buffers.Put(buffer)
 	body := httpmsg.NewChunked(x.br, &bounded{spool, 2*set.MaxBody + framingRoom})
 	for payload := int64(0); ; {
-		got, err := body.Read((*scratch)[:min(copySize, set.MaxBody+1-payload)])
+		got, err := body.Read((*buffer)[:min(copySize, set.MaxBody+1-payload)])
 		if payload += int64(got); payload > set.MaxBody {
 			return errTooLong
 		}

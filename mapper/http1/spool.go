@@ -6,22 +6,20 @@ import (
 	"os"
 )
 
-// A Spool is a body at rest: in memory up to a bound, then in a scratch file, which has no name by
-// the time it is written to (where the system allows that), so that a crash leaves none behind.
+// A Spool is a body at rest: in memory up to a bound, then in a scratch file.
 type Spool struct {
-	dir     string
-	file    *os.File
-	named   bool   // the file still has a name to remove
+	scratch *scratch // nil: memory only
+	file    *scratchFile
 	flushed int64  // bytes in the file
 	mem     []byte // what follows them
 	bound   int
 	err     error // what writing the file came to; this machine's trouble, not the server's
 }
 
-// newSpool holds bound bytes in memory, all when dir is empty. hint is how many are expected.
-func newSpool(dir string, bound int, hint int64) *Spool {
-	s := &Spool{dir: dir, bound: bound}
-	if dir != "" {
+// newSpool holds bound bytes in memory, all without scratch. hint is how many are expected.
+func newSpool(files *scratch, bound int, hint int64) *Spool {
+	s := &Spool{scratch: files, bound: bound}
+	if files != nil {
 		hint = min(hint, int64(bound))
 	}
 	if hint > 0 {
@@ -72,12 +70,7 @@ func (s *Spool) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	name, err := s.file.Name(), s.file.Close()
-	if s.named {
-		if rerr := os.Remove(name); err == nil {
-			err = rerr
-		}
-	}
+	err := s.scratch.put(s.file, s.flushed)
 	s.file, s.flushed = nil, 0
 	return err
 }
@@ -101,7 +94,7 @@ const firstRoom = 4 << 10
 
 // room returns space, never empty, for what comes next; commit says how much of it was used.
 func (s *Spool) room() ([]byte, error) {
-	if s.dir != "" && len(s.mem) >= s.bound {
+	if s.scratch != nil && len(s.mem) >= s.bound {
 		if s.err == nil {
 			s.err = s.flush()
 		}
@@ -111,7 +104,7 @@ func (s *Spool) room() ([]byte, error) {
 	}
 	if len(s.mem) == cap(s.mem) {
 		size := max(2*cap(s.mem), firstRoom)
-		if s.dir != "" {
+		if s.scratch != nil {
 			size = min(size, s.bound)
 		}
 		grown := make([]byte, len(s.mem), size)
@@ -126,11 +119,11 @@ func (s *Spool) commit(n int) { s.mem = s.mem[:len(s.mem)+n] }
 // flush moves the memory to the end of the file.
 func (s *Spool) flush() error {
 	if s.file == nil {
-		f, err := os.CreateTemp(s.dir, "body-*")
+		f, err := s.scratch.take()
 		if err != nil {
-			return fmt.Errorf("spill body: %w", err)
+			return err
 		}
-		s.file, s.named = f, os.Remove(f.Name()) != nil
+		s.file = f
 	}
 	if _, err := s.file.WriteAt(s.mem, s.flushed); err != nil {
 		return fmt.Errorf("spill body: %w", err)
