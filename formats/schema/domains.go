@@ -44,6 +44,7 @@ type Robots struct {
 	Status     string   `parquet:"status,dict"` // rules, allow_all, unreachable, …
 	HTTPStatus int32    `parquet:"http_status,optional"`
 	Text       string   `parquet:"robots_txt,optional"`
+	CrawlDelay int64    `parquet:"crawl_delay_ms,optional"` // for our agent, as read
 	FetchedAt  int64    `parquet:"fetched_at,optional,timestamp(millisecond:utc)"`
 	Expires    int64    `parquet:"expires,optional,timestamp(millisecond:utc)"`
 	Failures   int32    `parquet:"failures,optional"` // unreachable in a row
