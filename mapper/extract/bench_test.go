@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// benchPage is like the pages that FACTS.md measured: about 80 kB, 264 hrefs of 60 targets, 15 kB of
-// text, the rest scripts, styles and markup.
+// benchPage is a page as the web has them: about 80 kB, 264 hrefs of 60 targets, 15 kB of text, the
+// rest scripts, styles and markup.
 func benchPage() []byte {
 	var b strings.Builder
 	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>` +
@@ -21,7 +21,8 @@ func benchPage() []byte {
 		fmt.Fprintf(&b, `<script defer src="/static/js/chunk-%d.js"></script>`, i)
 	}
 	b.WriteString("<script>" + strings.Repeat(`window.q=window.q||[];q.push({"k":"v",n:1});`, 250) +
-		"</script><style>" + strings.Repeat(".card>a{margin:0 4px;color:#333}", 200) + "</style></head><body>")
+		"</script><style>" + strings.Repeat(".card>a{margin:0 4px;color:#333}", 200) +
+		"</style></head><body>")
 	vocabulary := words(900, 3)
 	at := 0
 	for i := range 264 {
@@ -47,8 +48,9 @@ func reportPage(b *testing.B, body []byte) {
 
 func BenchmarkExtract(b *testing.B) {
 	body := benchPage()
-	in := Input{URL: "https://www.example.test/section/page.html", ContentType: "text/html; charset=utf-8",
-		Body: body}
+	in := Input{URL: "https://www.example.test/section/page.html",
+		ContentType: "text/html; charset=utf-8",
+		Body:        body}
 	b.ReportAllocs()
 	for b.Loop() {
 		Extract(in, Limits{})
@@ -80,7 +82,8 @@ func BenchmarkTokenizer(b *testing.B) {
 
 func BenchmarkHashes(b *testing.B) {
 	text := Extract(Input{URL: pageURL, ContentType: "text/html", Body: benchPage()}, Limits{}).Text
-	for name, hash := range map[string]func(string) uint64{"content": ContentHash, "simhash": SimHash} {
+	for name, hash := range map[string]func(string) uint64{"content": ContentHash,
+		"simhash": SimHash} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))

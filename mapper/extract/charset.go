@@ -28,6 +28,18 @@ type decoded struct {
 // the whole body is that, windows-1252. See WHATWG HTML, "determining the character encoding".
 // mime is the detected type.
 func decode(body []byte, contentType, mime string, truncated bool) decoded {
+	whole := body
+	if truncated { // half a character at the end is no fault, and no proof against UTF-8
+		body = trimPartialRune(body)
+	}
+	d := decodeWhole(body, contentType, mime)
+	if len(body) < len(whole) && d.charset != "utf-8" {
+		return decodeWhole(whole, contentType, mime)
+	}
+	return d
+}
+
+func decodeWhole(body []byte, contentType, mime string) decoded {
 	if name, n := byteOrderMark(body); n > 0 {
 		return decodeAs(body[n:], name)
 	}
@@ -40,7 +52,7 @@ func decode(body []byte, contentType, mime string, truncated bool) decoded {
 	}
 	name, bad := declaredCharset(body, mime)
 	if name == "" {
-		name = undeclaredCharset(body, truncated)
+		name = undeclaredCharset(body)
 	}
 	d := decodeAs(body, name)
 	d.unknown = unknown || bad
@@ -99,15 +111,12 @@ func declaredCharset(body []byte, mime string) (name string, bad bool) {
 }
 
 // undeclaredCharset is for bodies that say nothing: UTF-8 when they are that to the last byte.
-func undeclaredCharset(body []byte, truncated bool) string {
+func undeclaredCharset(body []byte) string {
 	if bytes.HasPrefix(body, []byte("<\x00?\x00")) {
 		return "utf-16le"
 	}
 	if bytes.HasPrefix(body, []byte("\x00<\x00?")) {
 		return "utf-16be"
-	}
-	if truncated {
-		body = trimPartialRune(body)
 	}
 	if utf8.Valid(body) {
 		return "utf-8"

@@ -46,21 +46,25 @@ func TestCharset(t *testing.T) {
 			"</style><meta charset=koi8-r><p>" + in(t, "koi8-r", "Да"), "koi8-r", "Да"},
 		{"meta in the body does not count", "text/html",
 			"<body><meta charset=koi8-r><p>é", "utf-8", "é"},
-		{"meta beats valid UTF-8", "text/html", "<meta charset=windows-1252><p>é", "windows-1252", "Ã©"},
+		{"meta beats valid UTF-8", "text/html", "<meta charset=windows-1252><p>é", "windows-1252",
+			"Ã©"},
 		{"utf-16 in meta is utf-8", "text/html", "<meta charset=utf-16le><p>é", "utf-8", "é"},
 		{"utf8", "text/html; charset=utf8", "<p>é", "utf-8", "é"},
 		{"UTF-8;", "text/html; charset=UTF-8;", "<p>é", "utf-8", "é"},
 		{"quotes", `text/html; charset="utf-8"`, "<p>é", "utf-8", "é"},
-		{"single quotes", `text/html;charset='koi8-r'`, "<p>" + in(t, "koi8-r", "Да"), "koi8-r", "Да"},
+		{"single quotes", `text/html;charset='koi8-r'`, "<p>" + in(t, "koi8-r", "Да"), "koi8-r",
+			"Да"},
 		{"none is ignored", "text/html; charset=none", "<meta charset=koi8-r><p>" +
 			in(t, "koi8-r", "Да"), "koi8-r", "Да"},
 		{"second charset where the first is unknown", "text/html; charset=none; charset=koi8-r",
 			"<p>" + in(t, "koi8-r", "Да"), "koi8-r", "Да"},
-		{"x-sjis", "text/html; charset=x-sjis", "<p>" + in(t, "shift_jis", "日本"), "shift_jis", "日本"},
+		{"x-sjis", "text/html; charset=x-sjis", "<p>" + in(t, "shift_jis", "日本"), "shift_jis",
+			"日本"},
 		{"gb2312 is gbk", "text/html; charset=GB2312", "<p>" + in(t, "gbk", "镕"), "gbk", "镕"},
 		{"latin1 is windows-1252", "text/html; charset=ISO-8859-1", "<p>\x80", "windows-1252", "€"},
 		{"big5", "text/html", "<meta charset=big5><p>" + in(t, "big5", "中文"), "big5", "中文"},
-		{"euc-kr", "text/html; charset=ks_c_5601-1987", "<p>" + in(t, "euc-kr", "한국"), "euc-kr", "한국"},
+		{"euc-kr", "text/html; charset=ks_c_5601-1987", "<p>" + in(t, "euc-kr", "한국"), "euc-kr",
+			"한국"},
 		{"undeclared UTF-8 beyond 1,024 bytes", "text/html",
 			"<p>" + strings.Repeat("a ", 1000) + "é", "utf-8", strings.Repeat("a ", 1000) + "é"},
 		{"undeclared, one bad byte at the end", "text/html", "<p>é" + strings.Repeat(" a", 1000) +
@@ -96,6 +100,16 @@ func TestCharsetTruncated(t *testing.T) {
 		if got := Extract(in, Limits{}).Charset; got != c.want {
 			t.Errorf("truncated %v: %q, want %q", c.truncated, got, c.want)
 		}
+	}
+	declared := Input{URL: pageURL, ContentType: "text/html; charset=utf-8", Body: body}
+	declared.Truncated = true
+	if p := Extract(declared, Limits{}); p.Text != "é" || len(p.ParseErrors) != 1 {
+		t.Errorf("declared and cut: text %q, faults %v", p.Text, p.ParseErrors)
+	}
+	legacy := Input{URL: pageURL, ContentType: "text/html; charset=iso-8859-1",
+		Body: []byte("<p>a\xe9"), Truncated: true}
+	if got := Extract(legacy, Limits{}).Text; got != "aé" {
+		t.Errorf("the last byte of a single-byte charset is lost: %q", got)
 	}
 }
 

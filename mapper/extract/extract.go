@@ -132,6 +132,20 @@ const (
 	KindLink      = "link" // any other <link> between documents: next, alternate, author …
 )
 
+// Followed reports whether links of a kind lead to pages that a crawl asks for. embeds adds what
+// pages are built of. Forms are never followed; feed entries, og:url and the other <link>s are
+// recorded only.
+func Followed(kind string, embeds bool) bool {
+	switch kind {
+	case KindA, KindArea, KindFrame, KindIframe, KindRefresh, KindCanonical, KindRedirect,
+		KindSitemap:
+		return true
+	case KindImg, KindScript, KindCSS, KindMedia, KindEmbed:
+		return embeds
+	}
+	return false
+}
+
 // Limits bound what is kept of one body. A field that is zero or less means its default.
 type Limits struct {
 	Links     int // distinct links; 10,000

@@ -168,6 +168,20 @@ func TestExtractFaults(t *testing.T) {
 	})
 }
 
+func TestFollowed(t *testing.T) {
+	for kinds, want := range map[string][2]bool{ // without embeds, with them
+		"a area frame iframe refresh canonical redirect sitemap": {true, true},
+		"img script css media embed":                             {false, true},
+		"form og feed link other":                                {false, false},
+	} {
+		for kind := range strings.FieldsSeq(kinds) {
+			if got := [2]bool{Followed(kind, false), Followed(kind, true)}; got != want {
+				t.Errorf("Followed(%q) = %v, want %v", kind, got, want)
+			}
+		}
+	}
+}
+
 func TestExtractDoesNotChangeBody(t *testing.T) {
 	body := []byte("<p>a&amp;b\r\nc<a href='x&amp;y'>D</a><TITLE>&lt;</TITLE>")
 	before := string(body)

@@ -19,7 +19,8 @@ func TestFeedRSS(t *testing.T) {
 <image><url>http://h.test/i.png</url><title>logo</title><link>http://h.test/</link></image>
 <item><title>One &lt;b&gt;bold&lt;/b&gt;</title><media:title>no</media:title>
  <link> http://h.test/1?a=1&amp;b=2
- </link><description><![CDATA[<p>First&nbsp;<a href="http://o.test/">text</a><script>x</script></p>]]></description>
+ </link><description><![CDATA[<p>First&nbsp;<a href="http://o.test/">text</a>
+ <script>x</script></p>]]></description>
  <pubDate>Mon, 06 Sep 2021 00:01:00 +0000</pubDate>
  <enclosure url="/pod.mp3" type="audio/mpeg"/></item>
 <item><guid>http://h.test/2</guid><title>Two</title></item>
@@ -49,7 +50,8 @@ func TestFeedRSS(t *testing.T) {
 }
 
 func TestFeedAtom(t *testing.T) {
-	p := extractFeed(`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://b.test/x/" xml:lang="de">
+	p := extractFeed(`<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://b.test/x/"
+ xml:lang="de">
 <title>F</title><link href="."/><link rel="next" href="?page=2"/>
 <entry><title type="html">E &amp;amp; 1</title><link rel="edit" href="no"/>
  <link rel="enclosure" href="e.mp3"/><link href="1"/><id>tag:x</id><updated>2024-01-01</updated>
@@ -91,7 +93,8 @@ func TestXMLDocument(t *testing.T) {
 
 func TestXMLUnescape(t *testing.T) {
 	for in, want := range map[string]string{
-		"a": "a", "&amp;&lt;&gt;&quot;&apos;": `&<>"'`, "&#65;&#x42;&#X43;": "ABC", "&": "&", "&amp": "&amp",
+		"a": "a", "&amp;&lt;&gt;&quot;&apos;": `&<>"'`, "&#65;&#x42;&#X43;": "ABC", "&": "&",
+		"&amp":    "&amp",
 		"&bogus;": "&bogus;", "&copy=": "&copy=", "&#0;": "\uFFFD", "&#xD800;": "\uFFFD",
 		"&#x110000;": "\uFFFD", "&#;&#x;": "&#;&#x;", "&&amp;&": "&&&", "a&nbsp;b": "a\u00a0b",
 		"&amp;lt;": "&lt;",

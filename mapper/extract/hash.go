@@ -22,7 +22,7 @@ func ContentHash(text string) uint64 {
 			r, size = utf8.DecodeRuneInString(text[i:])
 		}
 		i += size
-		if r == '\n' || r == ' ' || unicode.IsSpace(r) {
+		if r == ' ' || r == '\n' || (r < ' ' || r >= utf8.RuneSelf) && unicode.IsSpace(r) {
 			gap = any
 			continue
 		}

@@ -61,7 +61,8 @@ func TestHostileBodies(t *testing.T) {
 		"rel":                           fill(`<a href=x rel="` + strings.Repeat("a b ", 3000) + `">`),
 		"bases":                         fill("<base href=x>"),
 		"metas":                         fill(`<meta name=robots content="a,b">`),
-		"meta charsets":                 `<meta http-equiv=content-type content="` + fill("charset") + `">`,
+		"meta charsets": `<meta http-equiv=content-type content="` +
+			fill("charset") + `">`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkPage(t, Extract(Input{URL: pageURL, ContentType: "text/html", Body: []byte(body)},

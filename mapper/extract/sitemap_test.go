@@ -73,7 +73,8 @@ func TestSitemapLoc(t *testing.T) {
 		{"relative", "/x", "http://h.test/x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := Sitemap([]byte("<urlset><url><loc>"+c.loc+"</loc></url></urlset>"), "", sitemapURL, Limits{})
+			body := "<urlset><url><loc>" + c.loc + "</loc></url></urlset>"
+			s := Sitemap([]byte(body), "", sitemapURL, Limits{})
 			if d := cmp.Diff([]string{c.want}, locs(s)); d != "" || s.Truncated {
 				t.Errorf("truncated %v, (-want +got):\n%s", s.Truncated, d)
 			}
@@ -83,7 +84,8 @@ func TestSitemapLoc(t *testing.T) {
 		"empty": " ", "mail": "mailto:a@b", "long": "http://h.test/" + strings.Repeat("x", 20_000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Sitemap([]byte("<urlset><url><loc>"+loc+"</loc></url></urlset>"), "", sitemapURL, Limits{})
+			body := "<urlset><url><loc>" + loc + "</loc></url></urlset>"
+			s := Sitemap([]byte(body), "", sitemapURL, Limits{})
 			if s.URLs != nil {
 				t.Errorf("got %.80q", s.URLs)
 			}

@@ -67,7 +67,8 @@ func TestDetectMIME(t *testing.T) {
 		{"atom with a prefix", "application/xml", "<atom:feed>", typeAtom},
 		{"atom in name only", typeAtom, "<!DOCTYPE html><html>", "text/html"},
 		{"sitemap as html", "text/html", "<?xml version='1.0'?><urlset>", "application/xml"},
-		{"root behind a stylesheet", "", "<?xml version='1.0'?><?xml-stylesheet href='a'?><rss>", typeRSS},
+		{"root behind a stylesheet", "", "<?xml version='1.0'?><?xml-stylesheet href='a'?><rss>",
+			typeRSS},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := DetectMIME(c.declared, []byte(c.body)); got != c.want {

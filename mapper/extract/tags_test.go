@@ -32,7 +32,8 @@ func TestKinds(t *testing.T) {
 			[]string{"embed http://h.test/dir/a", "embed http://h.test/dir/b"}},
 		{"svg", `<svg><a xlink:href=a><image href=b /><use href="#local"/>
 			<use xlink:href="sprite.svg#i"/></a></svg>`,
-			[]string{"a http://h.test/dir/a", "img http://h.test/dir/b", "img http://h.test/dir/sprite.svg"}},
+			[]string{"a http://h.test/dir/a", "img http://h.test/dir/b",
+				"img http://h.test/dir/sprite.svg"}},
 		{"a without href", `<a name=x><a>`, nil},
 		{"upper case", `<A HREF=x><IMG SRC=y>`,
 			[]string{"a http://h.test/dir/x", "img http://h.test/dir/y"}},
@@ -56,7 +57,8 @@ func TestKinds(t *testing.T) {
 		{"script and style", `<script>"<a href=no>"</script><style><a href=no></style>`, nil},
 		{"textarea and title", `<title><a href=no></title><textarea><a href=no></textarea>`, nil},
 		{"plaintext", `<a href=x><plaintext><a href=no>`, []string{"a http://h.test/dir/x"}},
-		{"CDATA is a comment in HTML", `<![CDATA[<a href=no>]]><a href=x>`, []string{"a http://h.test/dir/x"}},
+		{"CDATA is a comment in HTML", `<![CDATA[<a href=no>]]><a href=x>`,
+			[]string{"a http://h.test/dir/x"}},
 		{"CDATA is text in SVG", `<svg><![CDATA[<a href=no>]]></svg><a href=x>`,
 			[]string{"a http://h.test/dir/x"}},
 		{"unclosed svg", `<svg><title>x<div><a href=x></div><title>t</title>`,
@@ -186,7 +188,8 @@ func TestRefresh(t *testing.T) {
 
 func TestMetaRefresh(t *testing.T) {
 	for _, c := range []struct{ name, html, want string }{
-		{"base is used", `<base href=/b/><meta http-equiv=Refresh content="0;url=x">`, "http://h.test/b/x"},
+		{"base is used", `<base href=/b/><meta http-equiv=Refresh content="0;url=x">`,
+			"http://h.test/b/x"},
 		{"base behind it", `<meta http-equiv=refresh content="0;url=x"><base href=/b/>`,
 			"http://h.test/b/x"},
 		{"reload is none", `<meta http-equiv=refresh content=5>`, ""},
