@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -44,6 +45,7 @@ func (network) Exchange(ctx context.Context, query *dns.Msg, server string,
 	if err := stream.WriteMsg(query); err != nil {
 		return nil, err
 	}
+	var broken *net.OpError // the socket's error, rather than a datagram's
 	for range maxStrays {
 		msg, err := stream.ReadMsg()
 		switch {
@@ -52,8 +54,8 @@ func (network) Exchange(ctx context.Context, query *dns.Msg, server string,
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case tcp && err == nil:
-			return nil, fmt.Errorf("an answer to another question")
-		case err != nil && (tcp || msg == nil):
+			return nil, errors.New("an answer to another question")
+		case err != nil && (tcp || errors.As(err, &broken)):
 			return nil, err
 		}
 		// By UDP anyone may send anything: what does not answer is passed over.
