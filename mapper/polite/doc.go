@@ -18,8 +18,8 @@
 //	           (Left)   or one URL sent under a Crawl-delay above LongDelay
 //
 // Groups are served in order of their slots, so when workers are scarcer than groups the one that
-// waited longest goes first and none starves. Inside a group order is that of Add, with what AddFirst
-// brought (robots.txt) in front.
+// waited longest goes first and none starves. Inside a group order is that of Add, with what
+// AddFirst brought (robots.txt) in front.
 //
 // Addresses bounds what one worker does to one address, whatever names lead there. ParseRetryAfter
 // reads the header. A Runner drives a Queue with goroutines and the real (or a bubble's) clock.

@@ -24,9 +24,9 @@ type Outcome struct {
 	RetryAfter time.Duration // with BackOff: what the server asked for; 0: nothing
 }
 
-// Done ends the request in flight for a group. at is the time of the answer's last byte or of giving
-// up on it, and the next slot is at + delay, or later by a pause. It panics if the group has nothing
-// in flight: a request that nobody granted was sent.
+// Done ends the request in flight for a group. at is the time of the answer's last byte or of
+// giving up on it, and the next slot is at + delay, or later by a pause. It panics if the group has
+// nothing in flight: a request that nobody granted was sent.
 func (q *Queue[T]) Done(name string, at time.Time, o Outcome) {
 	g := q.groups[name]
 	if g == nil || !g.busy {

@@ -149,8 +149,8 @@ func (q *Queue[T]) Next(now time.Time) (grant Grant[T], ok bool, wait time.Durat
 }
 
 // SetDelay raises a group's delay to d (a Crawl-delay that was learned, the floor for a public
-// address). While a request is in flight it holds from its Done on; otherwise it counts from the end
-// of the last one.
+// address). While a request is in flight it holds from its Done on; otherwise it counts from the
+// end of the last one.
 func (q *Queue[T]) SetDelay(name string, d time.Duration) {
 	g := q.groups[name]
 	if g == nil {

@@ -28,7 +28,8 @@ func take(t *testing.T, q *Queue[string], now time.Time, item string) Grant[stri
 func idle(t *testing.T, q *Queue[string], now time.Time, want time.Duration) {
 	t.Helper()
 	if grant, ok, wait := q.Next(now); ok || wait != want {
-		t.Fatalf("at %v: got %q, %v, wait %v; want wait %v", now.Sub(start), grant.Item, ok, wait, want)
+		t.Fatalf("at %v: got %q, %v, wait %v; want wait %v", now.Sub(start), grant.Item, ok, wait,
+			want)
 	}
 }
 
@@ -193,7 +194,8 @@ func TestConnectFailuresRestTheGroup(t *testing.T) {
 	}
 	idle(t, q, start, Forever)
 	q.Add("a", start, 0, "late")
-	want := []Left[string]{{Group: "a", Items: []string{"10", "11", "late"}, Why: WhyRested, Slot: start}}
+	want := []Left[string]{{Group: "a", Items: []string{"10", "11", "late"}, Why: WhyRested,
+		Slot: start}}
 	if diff := cmp.Diff(want, q.TakeLeft()); diff != "" {
 		t.Error(diff)
 	}
@@ -266,14 +268,15 @@ func TestLongDelayAllowsOnePage(t *testing.T) {
 	idle(t, q, start, 301*time.Second)
 	take(t, q, at(301), "1")
 	q.Done("a", at(302), Outcome{})
-	want := []Left[string]{{Group: "a", Items: []string{"2", "3"}, Why: WhyLongDelay, Slot: at(603)}}
+	want := []Left[string]{{Group: "a", Items: []string{"2", "3"}, Why: WhyLongDelay,
+		Slot: at(603)}}
 	if diff := cmp.Diff(want, q.TakeLeft()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestLongDelayOverRounds: a Crawl-delay of an hour under rounds of ten minutes. robots.txt takes the
-// first slot, its page the next, in the round in which that slot falls.
+// TestLongDelayOverRounds: a Crawl-delay of an hour under rounds of ten minutes. robots.txt takes
+// the first slot, its page the next, in the round in which that slot falls.
 func TestLongDelayOverRounds(t *testing.T) {
 	var state State
 	var sent []float64
@@ -314,7 +317,8 @@ func TestStateOutlivesTheQueue(t *testing.T) {
 	take(t, q, start, "1")
 	q.Done("a", at(1), Outcome{Kind: BackOff})
 	state := q.State("a")
-	want := State{Delay: time.Second, NextSlot: at(61), Pause: time.Minute, PausedTo: at(61), Sent: 1}
+	want := State{Delay: time.Second, NextSlot: at(61), Pause: time.Minute, PausedTo: at(61),
+		Sent: 1}
 	if diff := cmp.Diff(want, state); diff != "" {
 		t.Fatal(diff)
 	}

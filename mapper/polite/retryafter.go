@@ -20,8 +20,8 @@ var dateForms = []string{
 
 // ParseRetryAfter reads a Retry-After header: seconds (decimals too) or a date, in the obsolete
 // forms as well. The result is above zero and at most MaxRetryAfter. ok is false when the header is
-// missing, cannot be read, is zero or negative or lies in the past: such a value gives no pause, and
-// the caller's own back-off does better than asking again at once.
+// missing, cannot be read, is zero or negative or lies in the past: such a value gives no pause,
+// and the caller's own back-off does better than asking again at once.
 func ParseRetryAfter(value string, now time.Time) (d time.Duration, ok bool) {
 	value = strings.Trim(value, " \t\"")
 	if value == "" {

@@ -29,7 +29,8 @@ func TestParseRetryAfter(t *testing.T) {
 		{"Fri, 21 Oct 2050 07:28:00 GMT", MaxRetryAfter, true},
 		{"Fri, 31 Dec 9999 23:59:59 GMT", MaxRetryAfter, true},
 		{"", 0, false}, {"0", 0, false}, {"-1", 0, false}, {"+5", 0, false}, {"soon", 0, false},
-		{"1e3", 0, false}, {"10s", 0, false}, {"1.2.3", 0, false}, {".", 0, false}, {"nan", 0, false},
+		{"1e3", 0, false}, {"10s", 0, false}, {"1.2.3", 0, false}, {".", 0, false}, {"nan", 0,
+			false},
 		{"Wed, 21 Oct 2026 07:18:00 GMT", 0, false}, {"Wed, 21 Oct 2020 07:28:00 GMT", 0, false},
 		{"Wed, 41 Oct 2026 07:28:00 GMT", 0, false},
 	} {

@@ -96,7 +96,8 @@ func TestRunnerEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var ended atomic.Int64
-		err := NewRunner(q).Run(ctx, 3, func(ctx context.Context, _ Grant[int]) (time.Time, Outcome) {
+		err := NewRunner(q).Run(ctx, 3, func(ctx context.Context, _ Grant[int]) (time.Time,
+			Outcome) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			ended.Add(1)
@@ -119,7 +120,8 @@ func TestRunnerEndsAtTheHardStop(t *testing.T) {
 		}
 		q.Close()
 		sent := 0
-		err := NewRunner(q).Run(t.Context(), 3, func(context.Context, Grant[int]) (time.Time, Outcome) {
+		err := NewRunner(q).Run(t.Context(), 3, func(context.Context, Grant[int]) (time.Time,
+			Outcome) {
 			sent++
 			return time.Now(), Outcome{}
 		})
@@ -235,7 +237,8 @@ func TestAddressBlocks(t *testing.T) {
 	}{
 		{"192.0.2.1", "192.0.2.1", true}, {"192.0.2.1", "192.0.2.2", false},
 		{"192.0.2.1", "::ffff:192.0.2.1", true},
-		{"2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true}, {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+		{"2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true}, {"2001:db8:1:2::1", "2001:db8:1:3::1",
+			false},
 		{"fe80::1%eth0", "fe80::2%eth1", true},
 	} {
 		got := block(netip.MustParseAddr(c.a)) == block(netip.MustParseAddr(c.b))

@@ -90,10 +90,12 @@ func TestRandomSchedules(t *testing.T) {
 			}
 			each := func(now time.Time, g Grant[int]) answer {
 				if now.Before(free[g.Group]) || busy[g.Group] {
-					t.Fatalf("%s asked at %v, free at %v, busy %v", g.Group, now, free[g.Group], busy[g.Group])
+					t.Fatalf("%s asked at %v, free at %v, busy %v", g.Group, now, free[g.Group],
+						busy[g.Group])
 				}
 				times[g.Item]++
-				a := answer{now.Add(time.Duration(rng.IntN(4000)) * time.Millisecond), g.Group, outcome(rng)}
+				a := answer{now.Add(time.Duration(rng.IntN(4000)) * time.Millisecond), g.Group,
+					outcome(rng)}
 				if rng.IntN(30) == 0 {
 					q.SetDelay(g.Group, time.Duration(rng.IntN(9000))*time.Millisecond)
 				}

@@ -52,7 +52,8 @@ func (c *chain) follow(msg *dns.Msg) (addrs []netip.Addr, more bool, err error) 
 		}
 		if c.hops++; c.hops > maxAliases {
 			c.ttl = 0
-			return nil, false, fmt.Errorf("more than %d aliases, or a loop: %w", maxAliases, ErrServFail)
+			return nil, false, fmt.Errorf("more than %d aliases, or a loop: %w", maxAliases,
+				ErrServFail)
 		}
 		c.name, moved = alias.Target, true
 		c.ttl = min(c.ttl, seconds(alias.Hdr.Ttl))

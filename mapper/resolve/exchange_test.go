@@ -56,7 +56,8 @@ func TestLoopbackServer(t *testing.T) {
 			reply.Truncated = true
 		case q.Qtype == dns.TypeA && !strings.HasPrefix(q.Name, "gone"):
 			reply.Answer = []dns.RR{&dns.A{A: net.IPv4(127, 0, 1, 2),
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 120}}}
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET,
+					Ttl: 120}}}
 		case strings.HasPrefix(q.Name, "gone"):
 			reply.Rcode = dns.RcodeNameError
 		}
@@ -64,7 +65,8 @@ func TestLoopbackServer(t *testing.T) {
 			stray := reply.Copy()
 			stray.Id++
 			stray.Answer = []dns.RR{&dns.A{A: net.IPv4(6, 6, 6, 6),
-				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 120}}}
+				Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET,
+					Ttl: 120}}}
 			w.WriteMsg(stray)
 			w.Write([]byte("\x00\x01junk"))
 		}
@@ -107,7 +109,8 @@ func TestCancelledExchange(t *testing.T) {
 	}
 }
 
-// FuzzAnswer feeds any message to a lookup: it ends, with bounded results, whatever the server says.
+// FuzzAnswer feeds any message to a lookup: it ends, with bounded results, whatever the server
+// says.
 func FuzzAnswer(f *testing.F) {
 	for _, lines := range [][]string{
 		{"h.test. 300 A 1.2.3.4", "h.test. 300 AAAA 2a00::1"},

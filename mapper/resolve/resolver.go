@@ -19,7 +19,7 @@ var (
 	ErrNotFound = errors.New("no such host")
 	// ErrTimeout: no server answered in time.
 	ErrTimeout = errors.New("dns timeout")
-	// ErrServFail: servers answered, but with failures, refusals or nonsense; or could not be asked.
+	// ErrServFail: servers answered with failures, refusals or nonsense; or could not be asked.
 	ErrServFail = errors.New("dns server failure")
 )
 
@@ -114,9 +114,9 @@ func New(s Settings) (*Resolver, error) {
 	return r, nil
 }
 
-// Lookup finds the addresses of a host: a name, in any case, or an address, which is its own answer.
-// "localhost" is always the loopback (RFC 6761). An error wraps ErrNotFound, ErrTimeout, ErrServFail
-// or ctx's own, and the Answer's TTL then says how long it is remembered.
+// Lookup finds the addresses of a host: a name, in any case, or an address, which is its own
+// answer. "localhost" is always the loopback (RFC 6761). An error wraps ErrNotFound, ErrTimeout,
+// ErrServFail or ctx's own, and the Answer's TTL then says how long it is remembered.
 func (r *Resolver) Lookup(ctx context.Context, host string) (Answer, error) {
 	if addrs := literal(host); addrs != nil {
 		return Answer{Addrs: addrs, TTL: r.settings.TTLMax}, nil

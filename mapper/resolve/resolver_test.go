@@ -15,8 +15,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// script is an Exchanger that answers from a table of zones by what the test says. An entry's key is
-// "server name type", and "name type" for any server.
+// script is an Exchanger that answers from a table of zones by what the test says. An entry's key
+// is "server name type", and "name type" for any server.
 type script struct {
 	mu      sync.Mutex
 	answers map[string]func(reply *dns.Msg) error
@@ -147,14 +147,17 @@ func TestAnswers(t *testing.T) {
 		want    string
 	}{
 		{"IPv4", "h.test", map[string]func(*dns.Msg) error{
-			"h.test A": records("h.test. 300 A 1.2.3.4", "h.test. 200 A 1.2.3.5")}, "1.2.3.4 1.2.3.5] 3m20s"},
+			"h.test A": records("h.test. 300 A 1.2.3.4", "h.test. 200 A 1.2.3.5")},
+			"1.2.3.4 1.2.3.5] 3m20s"},
 		{"both families", "H.TEST.", map[string]func(*dns.Msg) error{
 			"h.test A":    records("h.test. 300 A 1.2.3.4"),
 			"h.test AAAA": records("h.test. 100 AAAA 2a00::1")}, "1.2.3.4 2a00::1] 1m40s"},
 		{"IPv6 alone", "h.test", map[string]func(*dns.Msg) error{
-			"h.test AAAA": records("h.test. 300 AAAA 2a00::1"), "h.test A": records()}, "2a00::1] 5m0s"},
+			"h.test AAAA": records("h.test. 300 AAAA 2a00::1"), "h.test A": records()},
+			"2a00::1] 5m0s"},
 		{"repeats", "h.test", map[string]func(*dns.Msg) error{
-			"h.test A": records("h.test. 300 A 1.2.3.4", "H.test. 300 A 1.2.3.4")}, "1.2.3.4] 5m0s"},
+			"h.test A": records("h.test. 300 A 1.2.3.4", "H.test. 300 A 1.2.3.4")},
+			"1.2.3.4] 5m0s"},
 		{"short TTL", "h.test", map[string]func(*dns.Msg) error{
 			"h.test A": records("h.test. 1 A 1.2.3.4")}, "1.2.3.4] 1m0s"},
 		{"long TTL", "h.test", map[string]func(*dns.Msg) error{
@@ -164,9 +167,11 @@ func TestAnswers(t *testing.T) {
 		{"alias in one message", "c0.test", map[string]func(*dns.Msg) error{
 			"c0.test A": records(chainOf(3)...)}, "1.2.3.4] 5m0s"},
 		{"alias's TTL counts", "a.test", map[string]func(*dns.Msg) error{
-			"a.test A": records("a.test. 90 CNAME b.test.", "b.test. 300 A 1.2.3.4")}, "1.2.3.4] 1m30s"},
+			"a.test A": records("a.test. 90 CNAME b.test.", "b.test. 300 A 1.2.3.4")},
+			"1.2.3.4] 1m30s"},
 		{"alias over messages", "a.test", map[string]func(*dns.Msg) error{
-			"a.test A": records("a.test. 300 CNAME b.test."), "b.test A": records("b.test. 300 A 1.2.3.4")},
+			"a.test A": records("a.test. 300 CNAME b.test."),
+			"b.test A": records("b.test. 300 A 1.2.3.4")},
 			"1.2.3.4] 5m0s"},
 		{"alias to nothing", "a.test", map[string]func(*dns.Msg) error{
 			"a.test A": records("a.test. 300 CNAME gone.test.")}, notFound + "1h0m0s"},
@@ -175,9 +180,11 @@ func TestAnswers(t *testing.T) {
 		{"eleven aliases", "c0.test", map[string]func(*dns.Msg) error{
 			"c0.test A": records(chainOf(11)...)}, servFail + "30s"},
 		{"loop in one message", "a.test", map[string]func(*dns.Msg) error{
-			"a.test A": records("a.test. 300 CNAME b.test.", "b.test. 300 CNAME a.test.")}, servFail + "30s"},
+			"a.test A": records("a.test. 300 CNAME b.test.", "b.test. 300 CNAME a.test.")},
+			servFail + "30s"},
 		{"loop over messages", "a.test", map[string]func(*dns.Msg) error{
-			"a.test A": records("a.test. 300 CNAME b.test."), "b.test A": records("b.test. 300 CNAME a.test.")},
+			"a.test A": records("a.test. 300 CNAME b.test."),
+			"b.test A": records("b.test. 300 CNAME a.test.")},
 			servFail + "30s"},
 		{"alias to itself", "a.test", map[string]func(*dns.Msg) error{
 			"a.test A": records("a.test. 300 CNAME a.test.")}, servFail + "30s"},
@@ -189,7 +196,8 @@ func TestAnswers(t *testing.T) {
 			strings.Trim(fmt.Sprint(firstAddrs(many)), "[]") + "] 5m0s"},
 		{"NXDOMAIN", "gone.test", nil, notFound + "1h0m0s"},
 		{"no data, zone's word", "h.test", map[string]func(*dns.Msg) error{
-			"h.test A": records("test. 900 SOA ns. m. 1 1 1 1 300"), "h.test AAAA": records()}, notFound + "5m0s"},
+			"h.test A": records("test. 900 SOA ns. m. 1 1 1 1 300"), "h.test AAAA": records()},
+			notFound + "5m0s"},
 		{"no data, zone's long word", "h.test", map[string]func(*dns.Msg) error{
 			"h.test A": records("test. 99999 SOA ns. m. 1 1 1 1 99999")}, notFound + "1h0m0s"},
 		{"address", "127.0.0.1", nil, "127.0.0.1] 24h0m0s"},
@@ -361,14 +369,16 @@ func TestNewRefuses(t *testing.T) {
 
 func TestServerAddresses(t *testing.T) {
 	got := []string{}
-	for _, s := range []string{"1.2.3.4", "1.2.3.4:5353", "::1", "[::1]", "[::1]:5353", "dns.test:53"} {
+	for _, s := range []string{"1.2.3.4", "1.2.3.4:5353", "::1", "[::1]", "[::1]:5353",
+		"dns.test:53"} {
 		addr, err := serverAddress(s)
 		if err != nil {
 			t.Error(err)
 		}
 		got = append(got, addr)
 	}
-	want := []string{"1.2.3.4:53", "1.2.3.4:5353", "[::1]:53", "[::1]:53", "[::1]:5353", "dns.test:53"}
+	want := []string{"1.2.3.4:53", "1.2.3.4:5353", "[::1]:53", "[::1]:53", "[::1]:5353",
+		"dns.test:53"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -13,8 +13,8 @@ import (
 
 type zones = map[string]func(*dns.Msg) error
 
-// TestServers: what is asked of whom when servers fail, how long it takes and what comes of it. Only
-// IPv4 questions are listed; IPv6 ones run beside them.
+// TestServers: what is asked of whom when servers fail, how long it takes and what comes of it.
+// Only IPv4 questions are listed; IPv6 ones run beside them.
 func TestServers(t *testing.T) {
 	good := records("h.test. 300 A 1.2.3.4")
 	const found = "1.2.3.4] 5m0s"
@@ -35,15 +35,19 @@ func TestServers(t *testing.T) {
 		asked    []string
 	}{
 		{"silent, then the next", Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}},
-			both(zones{"10.0.0.1 h.test A": silent, "10.0.0.2 h.test A": good}), found, 5 * time.Second,
+			both(zones{"10.0.0.1 h.test A": silent, "10.0.0.2 h.test A": good}), found,
+			5 * time.Second,
 			[]string{"10.0.0.1 h.test A", "10.0.0.2 h.test A"}},
 		{"silent twice", Settings{Servers: []string{"10.0.0.1"}}, both(zones{"h.test A": silent}),
-			"dns timeout 30s", 10*time.Second + pause, []string{"10.0.0.1 h.test A", "10.0.0.1 h.test A"}},
+			"dns timeout 30s", 10*time.Second + pause, []string{"10.0.0.1 h.test A",
+				"10.0.0.1 h.test A"}},
 		{"fallback", Settings{Servers: []string{"10.0.0.1"}, Fallback: []string{"10.0.0.2"}},
-			both(zones{"10.0.0.1 h.test A": silent, "10.0.0.2 h.test A": good}), found, 10*time.Second + pause,
+			both(zones{"10.0.0.1 h.test A": silent, "10.0.0.2 h.test A": good}), found,
+			10*time.Second + pause,
 			[]string{"10.0.0.1 h.test A", "10.0.0.1 h.test A", "10.0.0.2 h.test A"}},
 		{"SERVFAIL", Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}},
-			zones{"10.0.0.1 h.test A": code(dns.RcodeServerFailure), "10.0.0.2 h.test A": good}, found, 0,
+			zones{"10.0.0.1 h.test A": code(dns.RcodeServerFailure), "10.0.0.2 h.test A": good},
+			found, 0,
 			[]string{"10.0.0.1 h.test A", "10.0.0.2 h.test A"}},
 		{"REFUSED by all", Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}},
 			zones{"h.test A": code(dns.RcodeRefused)}, "dns server failure 30s", 0,
@@ -51,7 +55,8 @@ func TestServers(t *testing.T) {
 		{"NXDOMAIN is an answer", Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}}, nil,
 			"no such host 1h0m0s", 0, []string{"10.0.0.1 h.test A"}},
 		{"connection refused", Settings{Servers: []string{"10.0.0.1"}},
-			zones{"h.test A": func(*dns.Msg) error { return syscall.ECONNREFUSED }}, "dns server failure 30s",
+			zones{"h.test A": func(*dns.Msg) error { return syscall.ECONNREFUSED }},
+			"dns server failure 30s",
 			pause, []string{"10.0.0.1 h.test A", "10.0.0.1 h.test A"}},
 		{"cut, by TCP", Settings{}, zones{"h.test A": func(m *dns.Msg) error {
 			m.Truncated = true
@@ -67,7 +72,8 @@ func TestServers(t *testing.T) {
 				return good(m)
 			}
 		}()}, found, 0, []string{"10.0.0.1 h.test A", "10.0.0.1 h.test A"}},
-		{"wrong id", Settings{Tries: 1}, zones{"h.test A": func(m *dns.Msg) error { m.Id++; return good(m) }},
+		{"wrong id", Settings{Tries: 1},
+			zones{"h.test A": func(m *dns.Msg) error { m.Id++; return good(m) }},
 			"dns server failure 30s", 0, []string{"10.0.0.1 h.test A"}},
 		{"wrong question", Settings{Tries: 1}, zones{"h.test A": func(m *dns.Msg) error {
 			m.Question[0].Name = "bank.test."
@@ -81,9 +87,11 @@ func TestServers(t *testing.T) {
 			m.Response = false
 			return good(m)
 		}}, "dns server failure 30s", 0, []string{"10.0.0.1 h.test A"}},
-		{"IPv6 silent", Settings{}, zones{"h.test A": good, "h.test AAAA": silent}, "1.2.3.4] 1m0s", grace,
+		{"IPv6 silent", Settings{}, zones{"h.test A": good, "h.test AAAA": silent},
+			"1.2.3.4] 1m0s", grace,
 			[]string{"10.0.0.1 h.test A"}},
-		{"IPv4 failing, IPv6 absent", Settings{Tries: 1}, zones{"h.test A": code(dns.RcodeServerFailure)},
+		{"IPv4 failing, IPv6 absent", Settings{Tries: 1},
+			zones{"h.test A": code(dns.RcodeServerFailure)},
 			"dns server failure 30s", 0, []string{"10.0.0.1 h.test A"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,10 +124,12 @@ func TestPreferredServer(t *testing.T) {
 			s.answers[fmt.Sprintf("10.0.0.1 h%d.test%s", i, kind)] = silent
 		}
 	}
-	with(t, s, Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}}, func(t *testing.T, r *Resolver) {
+	with(t, s, Settings{Servers: []string{"10.0.0.1", "10.0.0.2"}}, func(t *testing.T,
+		r *Resolver) {
 		begin := time.Now()
 		for i := range 5 {
-			if _, err := r.Lookup(t.Context(), fmt.Sprintf("h%d.test", i)); !errors.Is(err, ErrNotFound) {
+			if _, err := r.Lookup(t.Context(), fmt.Sprintf("h%d.test", i)); !errors.Is(err,
+				ErrNotFound) {
 				t.Error(err)
 			}
 		}

@@ -98,7 +98,8 @@ func TestAgainstTemoto(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(rules("Disallow: /a*b$", "Allow: /%7e?x=%2F", "Crawl-delay: 1e5")), "/~?x=/", "seine")
+	f.Add([]byte(rules("Disallow: /a*b$", "Allow: /%7e?x=%2F", "Crawl-delay: 1e5")), "/~?x=/",
+		"seine")
 	f.Add([]byte("\xff\xfeU\x00s\x00"), "/%", "*")
 	f.Add([]byte("\xef\xbb\xbfUser agent *\rDissallow : *#\x00"), "?#", "a/1")
 	f.Fuzz(func(t *testing.T, body []byte, path, agent string) {
@@ -111,7 +112,8 @@ func FuzzParse(f *testing.F) {
 		if !g.Decide("/robots.txt").Allowed {
 			t.Error("/robots.txt is forbidden")
 		}
-		if upper := file.Agent(strings.ToUpper(agent)).Decide(path); len(agent) > 0 && isASCII(agent) && upper != d {
+		if upper := file.Agent(strings.ToUpper(agent)).Decide(path); len(agent) > 0 &&
+			isASCII(agent) && upper != d {
 			t.Errorf("agent in upper case: %+v, want %+v", upper, d)
 		}
 		once := canonicalPath(path)

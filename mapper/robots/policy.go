@@ -12,7 +12,8 @@ const (
 	Parsed
 	// AllowAll: there is no such file (4xx, or too many redirects).
 	AllowAll
-	// Unreachable: it could not be had (429, 5xx, time-out, connection, DNS). Nothing may be fetched.
+	// Unreachable: it could not be had (429, 5xx, time-out, connection, DNS). Nothing may be
+	// fetched.
 	Unreachable
 )
 
@@ -64,7 +65,8 @@ type Record struct {
 //   - 2xx is parsed. So is a body that broke off: what came is obeyed, and it is asked for again
 //     after the first retry interval.
 //   - 304 renews an earlier text; without one it is as good as unreachable.
-//   - Other 3xx (too many redirects, or leading nowhere) and 4xx, 401 and 403 among them: allow all.
+//   - Other 3xx (too many redirects, or leading nowhere) and 4xx, 401 and 403 among them: allow
+//     all.
 //   - 429, 5xx, other statuses and no response: disallow all; asked again after 10 minutes, 1 hour,
 //     6 hours, then daily, never before a Retry-After.
 //

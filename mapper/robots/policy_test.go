@@ -18,19 +18,24 @@ func TestPolicyByStatus(t *testing.T) {
 	}{
 		{"200", Fetch{Status: 200, Body: body}, Parsed, false, true, 24 * time.Hour},
 		{"206", Fetch{Status: 206, Body: body}, Parsed, false, true, 24 * time.Hour},
-		{"200, broken off", Fetch{Status: 200, Body: body, Cut: true}, Parsed, false, true, 10 * time.Minute},
+		{"200, broken off", Fetch{Status: 200, Body: body, Cut: true}, Parsed, false, true,
+			10 * time.Minute},
 		{"404", Fetch{Status: 404, Body: body}, AllowAll, true, true, 24 * time.Hour},
 		{"401", Fetch{Status: 401}, AllowAll, true, true, 24 * time.Hour},
 		{"403", Fetch{Status: 403}, AllowAll, true, true, 24 * time.Hour},
 		{"410", Fetch{Status: 410}, AllowAll, true, true, 24 * time.Hour},
 		{"too many redirects", Fetch{Status: 302}, AllowAll, true, true, 24 * time.Hour},
 		{"429", Fetch{Status: 429}, Unreachable, false, false, 10 * time.Minute},
-		{"429, Retry-After", Fetch{Status: 429, RetryAfter: 2 * time.Hour}, Unreachable, false, false, 2 * time.Hour},
-		{"429, short Retry-After", Fetch{Status: 429, RetryAfter: time.Second}, Unreachable, false, false,
+		{"429, Retry-After", Fetch{Status: 429, RetryAfter: 2 * time.Hour}, Unreachable, false,
+			false, 2 * time.Hour},
+		{"429, short Retry-After", Fetch{Status: 429, RetryAfter: time.Second}, Unreachable,
+			false, false,
 			10 * time.Minute},
-		{"503, endless Retry-After", Fetch{Status: 503, RetryAfter: 1e6 * time.Hour}, Unreachable, false, false,
+		{"503, endless Retry-After", Fetch{Status: 503, RetryAfter: 1e6 * time.Hour}, Unreachable,
+			false, false,
 			24 * time.Hour},
-		{"500 with rules", Fetch{Status: 500, Body: body}, Unreachable, false, false, 10 * time.Minute},
+		{"500 with rules", Fetch{Status: 500, Body: body}, Unreachable, false, false,
+			10 * time.Minute},
 		{"999", Fetch{Status: 999}, Unreachable, false, false, 10 * time.Minute},
 		{"101", Fetch{Status: 101}, Unreachable, false, false, 10 * time.Minute},
 		{"304 to nothing", Fetch{Status: 304}, Unreachable, false, false, 10 * time.Minute},
@@ -45,7 +50,8 @@ func TestPolicyByStatus(t *testing.T) {
 				t.Errorf("expires after %v, want %v", got, c.expires)
 			}
 			rules := r.Rules("seine")
-			if a, b := rules.Decide("/a").Allowed, rules.Decide("/b").Allowed; a != c.a || b != c.b {
+			if a, b := rules.Decide("/a").Allowed, rules.Decide("/b").Allowed; a != c.a ||
+				b != c.b {
 				t.Errorf("/a, /b allowed: %v, %v; want %v, %v", a, b, c.a, c.b)
 			}
 			if !rules.Decide("/robots.txt").Allowed {
@@ -60,7 +66,8 @@ func TestPolicyRetries(t *testing.T) {
 	for i, want := range []time.Duration{10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 		24 * time.Hour} {
 		r = Policy(Fetch{Status: 503}, r, now)
-		if got := r.Expires.Sub(now); got != want || r.Failures != i+1 || !r.UnreachableSince.Equal(start) {
+		if got := r.Expires.Sub(now); got != want || r.Failures != i+1 ||
+			!r.UnreachableSince.Equal(start) {
 			t.Fatalf("failure %d: wait %v, want %v; %+v", i+1, got, want, r)
 		}
 		now = r.Expires
@@ -135,7 +142,8 @@ func TestParseRobotsTag(t *testing.T) {
 		{"prohibitions add up", []string{"noindex", "seine: nofollow"}, both},
 		{"no going back", []string{"noindex", "seine: all"}, index},
 		{"date", []string{"unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"}, index},
-		{"date with a comma", []string{"unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, nofollow"}, follow},
+		{"date with a comma",
+			[]string{"unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, nofollow"}, follow},
 		{"limits", []string{"max-snippet:-1, max-image-preview:large, noindex"}, index},
 		{"spaces for commas", []string{"noindex nofollow"}, both},
 		{"semicolons", []string{"noindex; nofollow"}, both},
