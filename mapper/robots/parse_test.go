@@ -121,7 +121,8 @@ func TestLines(t *testing.T) {
 }
 
 func TestSitemaps(t *testing.T) {
-	f := Parse([]byte("Sitemap: /s.ashx\nUser-agent: *\nDisallow: /\nSITEMAP:http://o.test/s?a=b:c\n" +
+	f := Parse([]byte("Sitemap: /s.ashx\nUser-agent: *\nDisallow: /\n" +
+		"SITEMAP:http://o.test/s?a=b:c\n" +
 		"Site-map: x.xml # c\nSitemap:\nSitemap: /s.ashx\nSitemap /t.xml\n"))
 	want := []string{"/s.ashx", "http://o.test/s?a=b:c", "x.xml", "/t.xml"}
 	if diff := cmp.Diff(want, f.Sitemaps()); diff != "" {
