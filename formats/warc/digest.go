@@ -33,27 +33,27 @@ func Digest(r io.Reader) (string, error) {
 // framing. A body that breaks off counts as far as it came.
 func PayloadDigest(head *httpmsg.Head, body io.Reader) (string, error) {
 	h := sha1.New()
-	if err := copyPayload(h, head.Payload(body)); err != nil {
+	if err := copyPayload(h, head.Payload(body), nil); err != nil {
 		return "", err
 	}
 	return digestText(h), nil
 }
 
-// copyPayload copies as much as framing lets through.
-func copyPayload(dst io.Writer, payload io.Reader) error {
-	_, err := io.Copy(dst, payload)
+// copyPayload copies as much as framing lets through. buf may be nil.
+func copyPayload(dst io.Writer, payload io.Reader, buf []byte) error {
+	_, err := io.CopyBuffer(dst, payload, buf)
 	if err == io.ErrUnexpectedEOF || errors.Is(err, httpmsg.ErrChunk) {
 		return nil
 	}
 	return err
 }
 
-// digests fills in the digests that a record of its type carries.
-func (r *Record) digests() error {
+// digests fills in the digests that a record of its type carries, reading through buf.
+func (r *Record) digests(buf []byte) error {
 	if r.BlockDigest == "" {
 		h := sha1.New()
 		h.Write(r.HTTPHeader)
-		if _, err := io.Copy(h, r.bodyReader()); err != nil {
+		if _, err := io.CopyBuffer(h, r.bodyReader(), buf); err != nil {
 			return fmt.Errorf("digest block: %w", err)
 		}
 		r.BlockDigest = digestText(h)
@@ -64,7 +64,7 @@ func (r *Record) digests() error {
 	switch r.Type {
 	case TypeResponse, TypeResource:
 		h := sha1.New()
-		if err := copyPayload(h, r.Payload()); err != nil {
+		if err := copyPayload(h, r.Payload(), buf); err != nil {
 			return fmt.Errorf("digest payload: %w", err)
 		}
 		r.PayloadDigest = digestText(h)
@@ -93,7 +93,7 @@ func verify(what, want string, content io.Reader) error {
 		return nil
 	}
 	h := sha1.New()
-	if err := copyPayload(h, content); err != nil {
+	if err := copyPayload(h, content, nil); err != nil {
 		return fmt.Errorf("verify %s: %w", what, err)
 	}
 	if got := digestText(h); !strings.EqualFold(got, want) {

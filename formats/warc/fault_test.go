@@ -27,11 +27,11 @@ func (f *full) Write(p []byte) (int, error) {
 	return room, nil
 }
 
-// TestWriteFails at every byte: the error is told, nothing follows it, what was written before is
-// whole.
+// TestWriteFails: wherever the disk is full, the error is told, nothing follows it, and what was
+// written before is whole.
 func TestWriteFails(t *testing.T) {
 	whole, places := write(t, sample())
-	for n := 0; n < len(whole); n += 7 {
+	for n := 0; n < len(whole); n += 23 {
 		for _, short := range []bool{false, true} {
 			want := errFull
 			if short {
@@ -183,7 +183,8 @@ func TestForeign(t *testing.T) {
 	if got, _ := io.ReadAll(rec.Payload()); string(got) != "hi" {
 		t.Errorf("payload %q", got)
 	}
-	if again, err := ReadAt(strings.NewReader(raw), offset, length); err != nil || again.TargetURI != rec.TargetURI {
+	again, err := ReadAt(strings.NewReader(raw), offset, length)
+	if err != nil || again.TargetURI != rec.TargetURI {
 		t.Errorf("by place: %v", err)
 	}
 	if rec, _, _, err := r.Next(); err != nil || rec.Type != TypeMetadata {

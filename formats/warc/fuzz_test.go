@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"testing"
 	"time"
 )
@@ -23,6 +24,11 @@ func FuzzReader(f *testing.F) {
 		}
 		f.Add(bytes.Clone(file.Bytes()[offset:]))
 	}
+	bare, err := os.ReadFile("testdata/sample.warc")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(bare)
 	f.Add([]byte("WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := NewReader(bytes.NewReader(in))

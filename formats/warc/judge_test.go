@@ -114,7 +114,8 @@ func TestWarcio(t *testing.T) {
 		if rec.Type == TypeResponse {
 			digest = rec.PayloadDigest
 		}
-		want = append(want, fmt.Sprint(rec.Type, " ", places[i].offset, " ", places[i].length, " ", digest))
+		want = append(want,
+			fmt.Sprint(rec.Type, " ", places[i].offset, " ", places[i].length, " ", digest))
 	}
 	if diff := cmp.Diff(want, strings.Split(python("-c", warcioReads, path), "\n")); diff != "" {
 		t.Errorf("records (-ours +warcio's):\n%s", diff)

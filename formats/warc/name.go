@@ -23,7 +23,8 @@ func FileName(prefix string, t time.Time, round, task uint64, attempt string, n 
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '_', r == '.', r == '-':
+		case r >= '0' && r <= '9', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z',
+			r == '_', r == '.', r == '-':
 			return r
 		}
 		return '_'

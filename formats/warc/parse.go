@@ -140,7 +140,8 @@ func fields(block []byte) (fs [][2]string) {
 func (r *Record) isHTTP() bool {
 	switch r.Type {
 	case TypeRequest, TypeResponse, TypeRevisit:
-		return r.ContentType == "" || strings.HasPrefix(strings.ToLower(r.ContentType), "application/http")
+		return r.ContentType == "" ||
+			strings.HasPrefix(strings.ToLower(r.ContentType), "application/http")
 	}
 	return false
 }

@@ -62,7 +62,9 @@ func (c *counting) Read(p []byte) (int, error) {
 // NewReader reads from r.
 func NewReader(r io.Reader) *Reader {
 	in := &counting{r: r}
-	return &Reader{in: in, src: bufio.NewReaderSize(in, copySize), rec: bufio.NewReaderSize(nil, copySize)}
+	return &Reader{
+		in: in, src: bufio.NewReaderSize(in, copySize), rec: bufio.NewReaderSize(nil, copySize),
+	}
 }
 
 // Next returns the next record and where it is: the offset and length of its member (of the bare

@@ -186,7 +186,9 @@ func micro(t time.Time) time.Time {
 // TestPayload: of a response, what a reader of the page wants.
 func TestPayload(t *testing.T) {
 	file, places := write(t, sample())
-	for i, want := range map[int]string{1: "hello world", 3: "hello world", 5: "<html>", 8: "", 10: "a file"} {
+	for i, want := range map[int]string{
+		1: "hello world", 3: "hello world", 5: "<html>", 8: "", 10: "a file",
+	} {
 		rec, err := ReadAt(bytes.NewReader(file), places[i].offset, places[i].length)
 		if err != nil {
 			t.Fatal(err)
@@ -272,7 +274,8 @@ func TestInjection(t *testing.T) {
 
 func TestFileName(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
-		{FileName("SEINE", when, 12, 3, "1", 7), "SEINE-20260102020405-r00000012-t00003-a01-00007.warc.gz"},
+		{FileName("SEINE", when, 12, 3, "1", 7),
+			"SEINE-20260102020405-r00000012-t00003-a01-00007.warc.gz"},
 		{FileName("a/b c", when, 123456789, 123456, "12-xyz", 123456),
 			"a_b_c-20260102020405-r123456789-t123456-a12-xyz-123456.warc.gz"},
 	} {

@@ -89,7 +89,7 @@ func (w *Writer) complete(rec *Record) error {
 	if rec.WarcinfoID == "" && rec.Type != TypeInfo {
 		rec.WarcinfoID = w.infoID
 	}
-	if err := rec.digests(); err != nil {
+	if err := rec.digests(w.buf); err != nil {
 		return err
 	}
 	if rec.ID == "" {

@@ -78,6 +78,10 @@ type exchange struct {
 }
 
 // Do sends req once and reads the response. The error is an [*Error], or this machine's own.
+//
+// CodeStale means that a kept connection died before a byte of an answer came. Most likely the
+// server had closed it and has not seen the request, but that cannot be known: whether and when to
+// ask again, in a new politeness slot, is the caller's to say.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	raw, err := req.encode(&c.set)
 	if err != nil {
@@ -146,10 +150,8 @@ func (x *exchange) talk(ctx context.Context) error {
 func (x *exchange) send(ctx context.Context) error {
 	set := &x.client.set
 	before := x.conn.out
-	err := x.conn.until(time.Now().Add(set.FirstByteTimeout), errFirstByte)
-	if err == nil {
-		_, err = x.conn.stream.Write(x.raw)
-	}
+	x.conn.until(time.Now().Add(set.FirstByteTimeout), errFirstByte)
+	_, err := x.conn.stream.Write(x.raw)
 	if err == nil {
 		return nil
 	}
@@ -168,9 +170,7 @@ var errInterim = errors.New("interim responses without end")
 
 func (x *exchange) readHead(ctx context.Context) (*httpmsg.Head, error) {
 	sent := time.Now()
-	if err := x.conn.until(sent.Add(x.client.set.FirstByteTimeout), errFirstByte); err != nil {
-		return nil, x.headError(ctx, err)
-	}
+	x.conn.until(sent.Add(x.client.set.FirstByteTimeout), errFirstByte)
 	if _, err := x.br.Peek(1); err != nil {
 		fault := x.headError(ctx, err)
 		if x.resp.Reused && (fault.Code == CodeEOF || fault.Code == CodeReset) {
@@ -179,9 +179,7 @@ func (x *exchange) readHead(ctx context.Context) (*httpmsg.Head, error) {
 		return nil, fault
 	}
 	x.resp.TTFB = time.Since(sent)
-	if err := x.conn.keepRate(x.client.set.MinRate, x.client.set.RateWindow); err != nil {
-		return nil, x.headError(ctx, err)
-	}
+	x.conn.keepRate(x.client.set.MinRate, x.client.set.RateWindow)
 	for range maxInterim {
 		head, err := httpmsg.ReadHead(x.br, x.client.set.MaxHeader)
 		if err != nil {

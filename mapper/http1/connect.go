@@ -71,9 +71,7 @@ func (x *exchange) open(ctx context.Context, overall time.Time) (*wire, error) {
 func (x *exchange) handshake(ctx context.Context) error {
 	w := x.conn.wire
 	began := time.Now()
-	if err := w.until(began.Add(x.client.set.ConnectTimeout), errConnect); err != nil {
-		return failed(ctx, PhaseTLS, err, CodeHandshake)
-	}
+	w.until(began.Add(x.client.set.ConnectTimeout), errConnect)
 	config := x.client.tls.Clone()
 	config.ServerName = serverName(x.req)
 	secured := tls.Client(w, config)

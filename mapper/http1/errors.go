@@ -43,7 +43,7 @@ const (
 	CodeHeaderTooLarge Code = "header_too_large"   //
 	CodeMalformed      Code = "malformed"          // framing beyond repair
 	CodeGate           Code = "gate"               // the caller's gate closed; Err wraps its error
-	CodeStale          Code = "stale"              // a kept connection was dead: ask again, in a new slot
+	CodeStale          Code = "stale"              // a kept connection was dead: see Do
 	CodeCanceled       Code = "canceled"           // the caller's context ended; Err wraps its cause
 )
 

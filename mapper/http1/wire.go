@@ -35,28 +35,29 @@ func (w *wire) begin(gate Gate, overall time.Time) {
 	w.in, w.out, w.window = 0, 0, 0
 }
 
-// until bounds reads and writes from now on.
-func (w *wire) until(limit time.Time, late error) error {
+// until bounds reads and writes from now on. Only a closed connection refuses a deadline (a pipe
+// also once its other end is closed, while bytes may still be unread): Read and Write tell that.
+func (w *wire) until(limit time.Time, late error) {
 	if !limit.Before(w.overall) {
 		limit, late = w.overall, errTotal
 	}
 	w.limit, w.late, w.window = limit, late, 0
-	return w.SetDeadline(limit)
+	_ = w.SetDeadline(limit)
 }
 
 // keepRate bounds reads from now on by a minimum rate in bytes a second over each window.
-func (w *wire) keepRate(rate int64, window time.Duration) error {
+func (w *wire) keepRate(rate int64, window time.Duration) {
 	if rate < 0 {
-		return w.until(w.overall, errTotal)
+		w.until(w.overall, errTotal)
+		return
 	}
 	w.need = int64(float64(rate) * window.Seconds())
-	return w.nextWindow(window)
+	w.nextWindow(window)
 }
 
-func (w *wire) nextWindow(window time.Duration) error {
-	err := w.until(time.Now().Add(window), errTooSlow)
+func (w *wire) nextWindow(window time.Duration) {
+	w.until(time.Now().Add(window), errTooSlow)
 	w.window, w.got = window, 0
-	return err
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -70,9 +71,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		if w.window == 0 || w.got < w.need || !time.Now().Before(w.overall) {
 			return 0, w.late
 		}
-		if err := w.nextWindow(w.window); err != nil {
-			return 0, err
-		}
+		w.nextWindow(w.window)
 	}
 }
 

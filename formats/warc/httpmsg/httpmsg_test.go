@@ -63,7 +63,8 @@ func TestReadHead(t *testing.T) {
 		{"nothing", strings.NewReader(""), io.EOF},
 		{"empty lines alone", strings.NewReader("\r\n\r\n"), io.EOF},
 		{"status line cut", strings.NewReader("HTTP/1.1 200"), io.ErrUnexpectedEOF},
-		{"too large", strings.NewReader("HTTP/1.1 200\r\n" + strings.Repeat("A: b\r\n", 200)), ErrTooLarge},
+		{"too large",
+			strings.NewReader("HTTP/1.1 200\r\n" + strings.Repeat("A: b\r\n", 200)), ErrTooLarge},
 		{"source fails at once", iotest.ErrReader(errBroken), errBroken},
 		{"source fails later", io.MultiReader(strings.NewReader("HTTP/1.1 200\r\nA"),
 			iotest.ErrReader(errBroken)), errBroken},
@@ -86,7 +87,8 @@ func TestFraming(t *testing.T) {
 		{"HTTP/1.1 200\nContent-Length: 0x7\n\n", Framing{Kind: UntilEnd}},
 		{"HTTP/1.1 200\nContent-Length: 7, 8\n\n", Framing{Kind: Contested, N: 8}},
 		{"HTTP/1.1 200\nContent-Length: 8, x\n\n", Framing{Kind: UntilEnd}},
-		{"HTTP/1.1 200\nTransfer-Encoding: gzip, CHUNKED;q=1\n\n", Framing{Kind: ByChunks, Reusable: true}},
+		{"HTTP/1.1 200\nTransfer-Encoding: gzip, CHUNKED;q=1\n\n",
+			Framing{Kind: ByChunks, Reusable: true}},
 		{"HTTP/1.1 200\nTransfer-Encoding: chunked\nContent-Length: 1, 2\n\n", Framing{Kind: ByChunks}},
 		{"HTTP/1.1 304\nContent-Length: 0\n\n", Framing{Kind: None, Reusable: true}},
 		{"HTTP/1.1 304\nContent-Length: 9\n\n", Framing{Kind: None}},
@@ -151,7 +153,9 @@ func FuzzHead(f *testing.F) {
 // FuzzChunked: what is shown to raw is what was consumed, and reading that alone, in pieces of any
 // size, gives the same data.
 func FuzzChunked(f *testing.F) {
-	for _, s := range []string{"2\r\nhi\r\n0\r\n\r\nrest", "2;x\nhi\n0\nT: v\n\n", "<html>", "5\r\nhi", "1\r\nh1\r\ni0"} {
+	for _, s := range []string{
+		"2\r\nhi\r\n0\r\n\r\nrest", "2;x\nhi\n0\nT: v\n\n", "<html>", "5\r\nhi", "1\r\nh1\r\ni0",
+	} {
 		f.Add([]byte(s), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, step uint8) {

@@ -46,8 +46,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BlockSize is the length of the header block at the start of a stored message, with its empty line;
-// all of the message when it has none.
+// BlockSize is the length of the header block at the start of a stored message, with its empty
+// line; all of the message when it has none.
 func BlockSize(stored []byte) int {
 	for at := 0; at < len(stored); {
 		end := bytes.IndexByte(stored[at:], '\n')
