@@ -9,6 +9,7 @@
 package jobs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -50,7 +51,7 @@ type Task struct {
 	// Closing: only seal what is there and end the log (DESIGN §8).
 	Closing bool `json:"closing,omitempty"`
 	// Deadline is the hard stop of a fetch task, ms; 0: none.
-	Deadline int64 `json:"deadline,omitempty"`
+	Deadline int64    `json:"deadline,omitempty"`
 	Suspects []string `json:"suspects,omitempty"` // URLs that were being parsed at two deaths
 }
 
@@ -96,3 +97,19 @@ func (s Stage) Function() bool { return s != StageFetch }
 
 // SpecFormat is the version of specs.
 const SpecFormat = 1
+
+// Encode writes the spec as it is stored.
+func (s Spec) Encode() ([]byte, error) { return json.MarshalIndent(s, "", " ") }
+
+// DecodeSpec reads a stored spec; a damaged or newer one is an error.
+func DecodeSpec(b []byte) (Spec, error) {
+	var s Spec
+	if err := json.Unmarshal(b, &s); err != nil {
+		return s, fmt.Errorf("damaged spec: %w", err)
+	}
+	if s.Format < 1 || s.Format > SpecFormat {
+		return s, fmt.Errorf("spec of format %d; this build reads up to %d: use a newer seine",
+			s.Format, SpecFormat)
+	}
+	return s, nil
+}

@@ -1,0 +1,170 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seine/formats/layout"
+	"seine/formats/lsm"
+	"seine/formats/objstore"
+	"seine/formats/settings"
+	"seine/formats/weburl"
+	"seine/reducer/publish"
+	"seine/reducer/task"
+)
+
+// ErrNoCrawl: the store holds no crawl.
+var ErrNoCrawl = publish.ErrNoCrawl
+
+// Crawl is an opened crawl: a store that holds one, and what it pins. It may be
+// used by many goroutines.
+type Crawl struct {
+	Store    *Store
+	Suffixes *weburl.Suffixes
+
+	mu       sync.Mutex
+	head     *lsm.Manifest
+	versions map[uint64]settings.Settings
+}
+
+// OpenCrawl opens the crawl of a store, or creates it if create is set.
+func OpenCrawl(ctx context.Context, store *Store, create bool) (*Crawl, error) {
+	pinned, err := publish.OpenCrawl(ctx, store)
+	if errors.Is(err, publish.ErrNoCrawl) && create {
+		if err := objstore.Probe(ctx, store); err != nil {
+			return nil, err
+		}
+		pinned, err = publish.CreateCrawl(ctx, store, weburl.EmbeddedSuffixes(),
+			time.Now().UnixMilli())
+	}
+	if errors.Is(err, publish.ErrNoCrawl) {
+		return nil, fmt.Errorf("%s: %w; `seine crawl SEED...` begins one", store.URL, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", store.URL, err)
+	}
+	suffixes, err := pinned.Suffixes()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", store.URL, err)
+	}
+	return &Crawl{Store: store, Suffixes: suffixes, versions: map[uint64]settings.Settings{}}, nil
+}
+
+// Env is the world of the reducer's tasks, and of whoever reads tables.
+func (c *Crawl) Env(scratch string) task.Env {
+	return task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Settings: c.Settings,
+		Suffixes: c.Suffixes}
+}
+
+// Head is the newest snapshot.
+func (c *Crawl) Head(ctx context.Context) (*lsm.Manifest, error) {
+	c.mu.Lock()
+	from := c.head
+	c.mu.Unlock()
+	head, err := lsm.Head(ctx, c.Env("").Source(), from)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Store.URL, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.head == nil || head.N > c.head.N {
+		c.head = head
+	}
+	return head, nil
+}
+
+// Snapshot is snapshot n; 0 is the newest.
+func (c *Crawl) Snapshot(ctx context.Context, n uint64) (*lsm.Manifest, error) {
+	if n == 0 {
+		return c.Head(ctx)
+	}
+	return c.Env("").Snapshot(ctx, n)
+}
+
+// Settings reads a version of the settings, defaults filled in; version 0 is
+// all defaults.
+func (c *Crawl) Settings(ctx context.Context, version uint64) (settings.Settings, error) {
+	s, err := c.StoredSettings(ctx, version)
+	return s.Fill(), err
+}
+
+// StoredSettings reads a version of the settings as it was put.
+func (c *Crawl) StoredSettings(ctx context.Context, version uint64) (settings.Settings, error) {
+	if version == 0 {
+		return settings.Settings{}, nil
+	}
+	c.mu.Lock()
+	s, ok := c.versions[version]
+	c.mu.Unlock()
+	if ok {
+		return s, nil
+	}
+	b, err := c.Store.Get(ctx, layout.Settings(version))
+	if err != nil {
+		return s, fmt.Errorf("settings %d: %w", version, err)
+	}
+	if s, err = settings.Decode(b); err != nil {
+		return s, fmt.Errorf("settings %d: %w", version, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.versions[version] = s
+	return s, nil
+}
+
+// NewestSettings is the number of the newest version; 0: none was put.
+func (c *Crawl) NewestSettings(ctx context.Context) (uint64, error) {
+	var newest uint64
+	err := c.Store.List(ctx, layout.SettingsPrefix, "", func(i objstore.Info) error {
+		v, err := layout.ParseSettings(i.Key)
+		if err == nil {
+			newest = max(newest, v)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("list the settings: %w", err)
+	}
+	return newest, nil
+}
+
+// PutSettings makes s the newest version, unless it says what the newest says
+// already; it returns the version that holds.
+func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version uint64, changed bool, err error) {
+	if err := s.Fill().Validate(); err != nil {
+		return 0, false, err
+	}
+	for {
+		newest, err := c.NewestSettings(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		old, err := c.StoredSettings(ctx, newest)
+		if err != nil {
+			return 0, false, err
+		}
+		same, err := equalSettings(old, s)
+		if err != nil || same {
+			return newest, false, err
+		}
+		s.Version = newest + 1
+		b, err := s.Encode()
+		if err != nil {
+			return 0, false, err
+		}
+		err = objstore.PutIfAbsent(ctx, c.Store, layout.Settings(s.Version), b)
+		if !errors.Is(err, objstore.ErrExists) {
+			return s.Version, true, err
+		}
+	}
+}
+
+func equalSettings(a, b settings.Settings) (bool, error) {
+	a.Version, b.Version = 0, 0
+	x, err1 := a.Encode()
+	y, err2 := b.Encode()
+	return string(x) == string(y), errors.Join(err1, err2)
+}

@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"seine/coordinator/api"
+	"seine/coordinator/leader"
+	"seine/coordinator/raftnode"
+	"seine/coordinator/server"
+	"seine/formats/objstore/dir"
+	"seine/jobs"
+	"seine/jobs/worker"
+)
+
+// Options of an embedded node.
+type Options struct {
+	Web     Web
+	Scratch string          // default: below the directory store
+	Drain   <-chan struct{} // closed: seal, and end
+	Log     *slog.Logger
+}
+
+// ErrDrained ends Embed after a drain.
+var ErrDrained = errors.New("stopped on request; the same command goes on")
+
+// Embed runs a coordinator and a worker in this process, alone on the crawl, as
+// long as use runs; then it waits for all that it started. The store of a
+// directory is locked: a second process is told who has it. Control verbs of
+// other processes reach the node over loopback.
+func Embed(ctx context.Context, c *Crawl, o Options, use func(ctx context.Context, conn api.Conn) error) (err error) {
+	if c.Store.Root != "" {
+		lock, err := dir.Lock(c.Store.Root, "")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
+		return embed(ctx, c, o, lock.Announce, use)
+	}
+	return embed(ctx, c, o, func(string) error { return nil }, use)
+}
+
+func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error,
+	use func(ctx context.Context, conn api.Conn) error) error {
+	scratch, err := scratchOf(c, o)
+	if err != nil {
+		return err
+	}
+	runners, err := Runners(ctx, c, scratch, o.Web)
+	if err != nil {
+		return err
+	}
+	group, err := raftnode.Embedded(nil)
+	if err != nil {
+		return err
+	}
+	lead := leader.New(group, NewLedger(c, scratch), o.Log)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, group.Close())
+	}
+	if err := announce(listener.Addr().String()); err != nil {
+		return errors.Join(err, listener.Close(), group.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	leading, serving := make(chan error, 1), make(chan error, 1)
+	go func() { leading <- lead.Run(ctx) }()
+	go func() { serving <- server.Serve(ctx, listener, lead) }()
+	err = work(ctx, o, lead, runners, leading, use)
+	stop()
+	if lerr := <-leading; lerr != nil {
+		err = errors.Join(err, lerr)
+	}
+	return errors.Join(err, <-serving, group.Close())
+}
+
+// work runs the worker beside use until either ends.
+func work(ctx context.Context, o Options, conn api.Conn, runners map[jobs.Stage]worker.Runner,
+	leading chan error, use func(ctx context.Context, conn api.Conn) error) error {
+	using, stopUsing := context.WithCancelCause(ctx)
+	defer stopUsing(nil)
+	end := make(chan struct{}) // drains the worker when use is over
+	drained := make(chan error, 1)
+	go func() {
+		host, _ := os.Hostname()
+		drained <- worker.Run(ctx, worker.Settings{ID: fmt.Sprintf("%s-%d-%d", host, os.Getpid(),
+			time.Now().UnixNano()), Slots: runtime.GOMAXPROCS(0), Drain: end, Log: o.Log}, conn, runners)
+	}()
+	used := make(chan error, 1)
+	go func() { used <- use(using, conn) }()
+	var err error
+	select {
+	case err = <-used:
+		used = nil
+	case lerr := <-leading:
+		leading <- lerr
+		stopUsing(lerr)
+	case <-o.Drain:
+		close(end)
+		err = <-drained
+		stopUsing(ErrDrained)
+		if <-used; err == nil {
+			err = ErrDrained
+		}
+		return err
+	case <-ctx.Done():
+	}
+	close(end)
+	derr := <-drained
+	if used != nil {
+		stopUsing(context.Cause(ctx))
+		err = errors.Join(err, <-used)
+	}
+	if ctx.Err() != nil {
+		derr = nil
+	}
+	return errors.Join(err, derr)
+}
+
+// scratchOf is the folder for spools and files of moments. It outlives the
+// process, so that what a killed one fetched is found again.
+func scratchOf(c *Crawl, o Options) (string, error) {
+	scratch := o.Scratch
+	if scratch == "" && c.Store.Root != "" {
+		scratch = filepath.Join(c.Store.Root, ".seine", "scratch")
+	}
+	if scratch == "" {
+		scratch = filepath.Join(os.TempDir(), "seine-scratch")
+	}
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return "", fmt.Errorf("scratch folder: %w", err)
+	}
+	return filepath.Abs(scratch)
+}

@@ -1,0 +1,279 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"seine/coordinator/leader"
+	"seine/coordinator/state"
+	"seine/formats/layout"
+	"seine/formats/lsm"
+	"seine/formats/objstore"
+	"seine/formats/taskend"
+	"seine/formats/tasklog"
+	"seine/jobs"
+	"seine/reducer/publish"
+)
+
+// Ledger is the coordinator's view of a crawl's store.
+type Ledger struct {
+	crawl   *Crawl
+	scratch string
+}
+
+var _ leader.Ledger = (*Ledger)(nil)
+
+// NewLedger is the ledger of a crawl; scratch holds files for moments.
+func NewLedger(c *Crawl, scratch string) *Ledger { return &Ledger{c, scratch} }
+
+// Open implements leader.Ledger.
+func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	epoch := max(head.Epoch, 1)
+	specs, err := l.openSpecs(ctx, head)
+	if err != nil {
+		return 0, nil, err
+	}
+	var open []state.OpenJob
+	for _, spec := range specs {
+		job, err := l.rebuild(ctx, spec)
+		if err != nil {
+			return 0, nil, err
+		}
+		open = append(open, job)
+	}
+	return epoch, open, nil
+}
+
+// openSpecs are the specs above the newest committed job: jobs commit in the
+// order of their numbers, so they are all that is open.
+func (l *Ledger) openSpecs(ctx context.Context, head *lsm.Manifest) ([]jobs.Spec, error) {
+	var specs []jobs.Spec
+	for n := head.Job + 1; ; n++ {
+		spec, err := l.spec(ctx, n)
+		if errors.Is(err, objstore.ErrNotExist) {
+			return specs, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+}
+
+func (l *Ledger) spec(ctx context.Context, n uint64) (jobs.Spec, error) {
+	b, err := l.crawl.Store.Get(ctx, layout.Spec(n))
+	if err != nil {
+		return jobs.Spec{}, fmt.Errorf("read the spec of job %d: %w", n, err)
+	}
+	return jobs.DecodeSpec(b)
+}
+
+// rebuild finds what of an open job is in the store already.
+func (l *Ledger) rebuild(ctx context.Context, spec jobs.Spec) (state.OpenJob, error) {
+	job := state.OpenJob{Spec: spec, Done: map[jobs.Stage]map[int]jobs.Result{},
+		Highest: map[jobs.Stage]map[int]uint64{}}
+	logs := map[int]bool{}
+	folder := layout.Job(spec.Job)
+	err := l.crawl.Store.List(ctx, folder, "", func(i objstore.Info) error {
+		parts := strings.SplitN(strings.TrimPrefix(i.Key, folder), "/", 4)
+		var index int
+		if len(parts) < 3 {
+			return nil
+		}
+		if _, err := fmt.Sscanf(parts[1], "%d", &index); err != nil {
+			return nil
+		}
+		stage := jobs.Stage(parts[0])
+		switch name := parts[2]; {
+		case name == "end":
+			return l.rebuildEnd(ctx, &job, stage, index, i.Key)
+		case name == "log":
+			logs[index] = true
+		default:
+			var a layout.Attempt
+			if _, err := fmt.Sscanf(name, "a%d-%d", &a.Epoch, &a.N); err == nil {
+				set(job.Highest, stage, index, max(job.Highest[stage][index], a.N))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return job, fmt.Errorf("rebuild job %d: %w", spec.Job, err)
+	}
+	for index := range logs {
+		if err := l.rebuildLog(ctx, &job, index); err != nil {
+			return job, err
+		}
+	}
+	return job, nil
+}
+
+func set[V any](m map[jobs.Stage]map[int]V, stage jobs.Stage, index int, v V) {
+	if m[stage] == nil {
+		m[stage] = map[int]V{}
+	}
+	m[stage][index] = v
+}
+
+func (l *Ledger) rebuildEnd(ctx context.Context, job *state.OpenJob, stage jobs.Stage, index int,
+	key layout.Key) error {
+	b, err := l.crawl.Store.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	result := jobs.Result{End: key}
+	if stage == jobs.StageGenerate {
+		end, err := taskend.DecodeGenerate(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		result.Counts = end.Counts
+	} else {
+		end, err := taskend.DecodeReduce(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		result.Counts = end.Counts
+	}
+	set(job.Done, stage, index, result)
+	return nil
+}
+
+func (l *Ledger) rebuildLog(ctx context.Context, job *state.OpenJob, index int) error {
+	keyOf := func(n int) string { return layout.Log(job.Spec.Job, index, n) }
+	s, err := tasklog.Read(ctx, objstore.WriteOnce{Store: l.crawl.Store}, keyOf)
+	if err != nil {
+		return fmt.Errorf("rebuild job %d: %w", job.Spec.Job, err)
+	}
+	set(job.Highest, jobs.StageFetch, index, max(job.Highest[jobs.StageFetch][index], s.Highest.N))
+	if s.End == nil {
+		return nil
+	}
+	for n := range s.Next {
+		b, err := l.crawl.Store.Get(ctx, keyOf(n))
+		if err != nil {
+			return fmt.Errorf("rebuild job %d: %w", job.Spec.Job, err)
+		}
+		entry, err := tasklog.Decode(keyOf(n), b)
+		if err != nil {
+			return err
+		}
+		if entry.Kind == tasklog.KindEnd {
+			set(job.Done, jobs.StageFetch, index, jobs.Result{End: keyOf(n), Counts: s.End.Counts})
+			return nil
+		}
+	}
+	return fmt.Errorf("job %d: the log of fetch task %d has an end in no entry", job.Spec.Job, index)
+}
+
+// Plan implements leader.Ledger.
+func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return jobs.Spec{}, err
+	}
+	spec := jobs.Spec{Format: jobs.SpecFormat, Job: head.Job + 1, Kind: d.Kind, Epoch: d.Epoch,
+		Base: head.N, Now: max(d.Now, head.Now+1000), Settings: d.Settings, RequestID: d.RequestID,
+		Round: d.Round, Inject: d.Inject, Compact: d.Compact}
+	open, err := l.openSpecs(ctx, head)
+	if err != nil {
+		return spec, err
+	}
+	for _, o := range open {
+		spec.Job, spec.Now = o.Job+1, max(spec.Now, o.Now+1000)
+	}
+	if spec.Settings == 0 {
+		if spec.Settings, err = l.crawl.NewestSettings(ctx); err != nil {
+			return spec, err
+		}
+	}
+	set, err := l.crawl.Settings(ctx, spec.Settings)
+	if err != nil {
+		return spec, fmt.Errorf("%w: %w", state.ErrRefused, err)
+	}
+	topN := int64(0)
+	if spec.Round != nil {
+		r := *spec.Round
+		r.TopN = orDefault(r.TopN, set.TopN)
+		r.Duration = orDefault(r.Duration, set.RoundDuration.D().Milliseconds())
+		if r.OnFailed == "" {
+			r.OnFailed = set.OnFailed
+		}
+		if r.DueNow && r.DueTicket == 0 {
+			r.DueTicket = spec.Job - 1
+		}
+		spec.Round, topN = &r, r.TopN
+	}
+	spec.Ranges = layout.Split(jobs.RoundTasks(topN, head.Known, d.Workers))
+	return spec, nil
+}
+
+func orDefault(v, d int64) int64 {
+	if v == 0 {
+		return d
+	}
+	return v
+}
+
+// PutSpec implements leader.Ledger.
+func (l *Ledger) PutSpec(ctx context.Context, spec jobs.Spec) (jobs.Spec, error) {
+	b, err := spec.Encode()
+	if err != nil {
+		return spec, err
+	}
+	err = objstore.PutIfAbsent(ctx, l.crawl.Store, layout.Spec(spec.Job), b)
+	if !errors.Is(err, objstore.ErrExists) {
+		return spec, err
+	}
+	there, err := l.spec(ctx, spec.Job)
+	if err != nil {
+		return spec, err
+	}
+	if there.RequestID != spec.RequestID {
+		return spec, fmt.Errorf("job %d: %w", spec.Job, leader.ErrExists)
+	}
+	return there, nil
+}
+
+// Publish implements leader.Ledger.
+func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Published, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return leader.Published{}, err
+	}
+	outcome := "committed"
+	if p.Outcome == state.Discard {
+		outcome = "discarded"
+	}
+	commit, counts, err := publish.Publish(ctx, l.crawl.Env(l.scratch), head, publish.Job{
+		Spec: p.Spec, Ends: p.Ends, Epoch: p.Epoch, Outcome: outcome,
+		Discard: p.Outcome == state.Discard, Ended: time.Now().UnixMilli()})
+	if errors.Is(err, publish.ErrStepDown) {
+		return leader.Published{}, fmt.Errorf("%w: %w", leader.ErrStepDown, err)
+	}
+	if err != nil {
+		return leader.Published{}, err
+	}
+	return leader.Published{Commit: commit.N, Counts: counts}, nil
+}
+
+// CompactNext implements leader.Ledger.
+func (l *Ledger) CompactNext(ctx context.Context) (*state.Submission, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	merges := lsm.Pick(head)
+	if len(merges) == 0 {
+		return nil, nil
+	}
+	return &state.Submission{RequestID: fmt.Sprintf("compact-%d", head.N), Kind: jobs.KindCompact,
+		Settings: head.Settings, Compact: &jobs.Compact{Merges: merges}}, nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"seine/cmd/internal/node"
+)
+
+// app is one run of the command: where it prints, and what was said for all
+// verbs.
+type app struct {
+	out, err   io.Writer
+	environ    []string
+	interrupts chan os.Signal
+
+	store       string // --store
+	coordinator string // --coordinator
+	snapshot    uint64 // --snapshot
+	json        bool   // --json
+}
+
+// newRoot builds the tree of commands. Each verb has a file of its own.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "seine",
+		Short:         "A batch web crawler that works in rounds on object storage",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       node.Version,
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.store, "store", "", "the crawl's store: a folder or s3://bucket/prefix "+
+		"(default: $SEINE_STORE, else `store:` of seine.yaml, else ./crawl)")
+	flags.StringVar(&a.coordinator, "coordinator", "", "address of a running coordinator "+
+		"(default: that of the process which has the store)")
+	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
+	root.AddCommand(verbs(a)...)
+	return root
+}
+
+// verbs are the commands below the root, in the order of the help.
+func verbs(a *app) []*cobra.Command {
+	return nil
+}
+
+// env is a variable of the environment.
+func (a *app) env(name string) string {
+	for _, pair := range a.environ {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// storeName is where the crawl lies.
+func (a *app) storeName() string {
+	for _, name := range []string{a.store, a.env("SEINE_STORE"), yamlStore("seine.yaml")} {
+		if name != "" {
+			return name
+		}
+	}
+	return filepath.Join(".", "crawl")
+}
+
+// yamlStore reads the line `store: NAME` of seine.yaml; the file's other keys
+// are settings.
+func yamlStore(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(line, "store:"); ok {
+			return strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return ""
+}
+
+// open opens the crawl for reading; done lets it go.
+func (a *app) open(ctx context.Context) (c *node.Crawl, done func(), err error) {
+	return a.openCrawl(ctx, false)
+}
+
+func (a *app) openCrawl(ctx context.Context, create bool) (*node.Crawl, func(), error) {
+	store, err := node.OpenStore(ctx, a.storeName(), create)
+	if err != nil {
+		return nil, nil, absentStore(err, create)
+	}
+	c, err := node.OpenCrawl(ctx, store, create)
+	if err != nil {
+		_ = store.Close() // nothing was written
+		return nil, nil, err
+	}
+	return c, func() { _ = c.Store.Close() }, nil
+}
+
+func absentStore(err error, create bool) error {
+	if create {
+		return err
+	}
+	return absent(err)
+}

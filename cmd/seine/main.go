@@ -1,0 +1,29 @@
+// Command seine is the crawler's command line: it crawls, submits rounds,
+// looks at what they left, and says why. Reading never needs a running crawl.
+// Exit codes are listed in exit.go and in `seine help`.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	a := &app{out: os.Stdout, err: os.Stderr, environ: os.Environ(), interrupts: make(chan os.Signal, 2)}
+	signal.Notify(a.interrupts, os.Interrupt, syscall.SIGTERM)
+	os.Exit(a.run(context.Background(), os.Args[1:]))
+}
+
+// run executes one command line and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := newRoot(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(a.err, "seine:", err)
+	}
+	return exitCode(err)
+}

@@ -1,0 +1,118 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"seine/formats/lsm"
+	"seine/formats/objstore"
+	"seine/formats/rowfile"
+	"seine/formats/scope"
+	"seine/formats/settings"
+	"seine/formats/weburl"
+	"seine/jobs"
+	"seine/mapper/http1"
+	"seine/mapper/polite"
+	"seine/mapper/resolve"
+)
+
+// Resolver finds addresses; *resolve.Resolver is one.
+type Resolver interface {
+	Lookup(ctx context.Context, host string) (resolve.Answer, error)
+	Prefetch(ctx context.Context, hosts []string)
+}
+
+// Env is the world of the fetch tasks on one worker.
+type Env struct {
+	Store objstore.Store
+	Open  lsm.Opener
+	// Scratch is a directory that outlives the process: spools lie there.
+	Scratch string
+	Codec   rowfile.Codec
+	// Snapshot reads the manifest of a commit, Settings a version of the
+	// settings with defaults filled in, Scope what a job may crawl.
+	Snapshot func(ctx context.Context, n uint64) (*lsm.Manifest, error)
+	Settings func(ctx context.Context, version uint64) (settings.Settings, error)
+	Scope    func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error)
+	Suffixes *weburl.Suffixes
+
+	Resolver Resolver
+	Dial     http1.Dialer // nil: the network
+	TLS      *tls.Config  // base of every connection's; nil: the system's roots
+	// Addresses bounds what this worker does to one address, over its tasks.
+	Addresses *polite.Addresses
+	// Connections bounds the exchanges under way in one task; 0: 256.
+	Connections int
+	// Parsers bounds the bodies in memory at once; 0: 4.
+	Parsers int
+	// Software is the product and version in the user agent: "seine/1.0".
+	Software string
+	// SealBytes and SealEvery replace the settings' where they are smaller: a
+	// directory store takes small chunks cheaply.
+	SealBytes int64
+	SealEvery time.Duration
+	// Grace is how long requests in flight may go on after a stop; 0: 10 s.
+	Grace time.Duration
+}
+
+func (e Env) filled() Env {
+	if e.Connections <= 0 {
+		e.Connections = 256
+	}
+	if e.Parsers <= 0 {
+		e.Parsers = 4
+	}
+	if e.Software == "" {
+		e.Software = "seine/0"
+	}
+	if e.Grace <= 0 {
+		e.Grace = 10 * time.Second
+	}
+	if e.Addresses == nil {
+		e.Addresses = polite.NewAddresses(0, 0)
+	}
+	return e
+}
+
+// publicFloor is the least delay towards public addresses, whatever the
+// settings say: five requests a second are more than a stranger's server owes.
+const publicFloor = 200 * time.Millisecond
+
+// agent is the User-Agent: honest, with the contact.
+func agent(software, contact string) string {
+	if contact == "" {
+		return software
+	}
+	return fmt.Sprintf("%s (+%s)", software, contact)
+}
+
+// client makes the HTTP client of a task.
+func (e Env) client(s settings.Settings) *http1.Client {
+	return http1.New(http1.Settings{
+		Agent:            agent(e.Software, s.Contact),
+		MaxHeader:        int(s.MaxHeader),
+		MaxBody:          s.MaxBody,
+		MinRate:          s.MinRate,
+		ConnectTimeout:   s.ConnectTimeout.D(),
+		FirstByteTimeout: s.FirstByteTimeout.D(),
+		ExchangeTimeout:  s.ExchangeTimeout.D(),
+		TLS:              e.TLS,
+		SpillDir:         e.Scratch,
+	}, e.Dial)
+}
+
+// pick takes the first address that may be dialled.
+func pick(addrs []netip.Addr, allow []netip.Prefix) (addr netip.Addr, public, ok bool) {
+	for _, a := range addrs {
+		if resolve.Public(a, nil) {
+			return a, true, true
+		}
+		if resolve.Public(a, allow) {
+			return a, false, true
+		}
+	}
+	return netip.Addr{}, false, false
+}

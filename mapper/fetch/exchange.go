@@ -1,0 +1,255 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"seine/formats/schema"
+	"seine/formats/weburl"
+	"seine/jobs"
+	"seine/mapper/http1"
+	"seine/mapper/polite"
+	"seine/mapper/resolve"
+)
+
+// answer is how an exchange ended: with a response, or with a reason.
+type answer struct {
+	response *http1.Response
+	reason   schema.Reason // without a response
+	at       time.Time     // of its last byte, or of giving up
+	manners  polite.Outcome
+	started  time.Time
+	public   bool // the address is public
+	// nothingSent: it failed before a byte of the request left.
+	nothingSent bool
+	canceled    bool // stopped from outside: no outcome
+	stale       bool // a kept connection was dead: ask again in a new slot
+	noContact   bool
+}
+
+func (x *answer) status() int {
+	if x.response == nil {
+		return 0
+	}
+	return x.response.Status
+}
+
+// exchange asks for one URL: name, address, limits of the address, request. It
+// fills in what o.Fetch says of the way. The caller closes the response.
+func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.Header, o *outcome) *answer {
+	x := &answer{started: time.Now()}
+	defer func() {
+		if x.at.IsZero() {
+			x.at = time.Now()
+		}
+		f.describe(&o.Fetch, x)
+	}()
+	if err := f.lease.Gate(); err != nil {
+		return x.cancel()
+	}
+	addr, ok := f.address(ctx, u, o, x)
+	if !ok {
+		return x
+	}
+	release, err := f.env.Addresses.Acquire(ctx, addr)
+	if err != nil {
+		return x.cancel()
+	}
+	defer release()
+	port := u.Port
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	x.started = time.Now()
+	o.Fetch.IP = addr.String()
+	req := &http1.Request{Scheme: u.Scheme, Host: u.Authority,
+		ServerName: strings.Trim(u.Host, "[]"), Addr: net.JoinHostPort(addr.String(), port),
+		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + addr.String(),
+		Gate: f.lease.Gate}
+	x.response, err = f.client.Do(ctx, req)
+	if err != nil {
+		f.failed(ctx, x, err, &o.Fetch)
+		return x
+	}
+	x.at = x.response.EndOfAnswer
+	x.manners = f.mannersOf(x)
+	return x
+}
+
+// address resolves the host and picks what may be dialled.
+func (f *fetcher) address(ctx context.Context, u weburl.Normal, o *outcome, x *answer) (
+	netip.Addr, bool) {
+	found, err := f.env.Resolver.Lookup(ctx, strings.Trim(u.Host, "[]"))
+	o.Fetch.DNS = int32(found.Took.Milliseconds())
+	if err != nil {
+		x.nothingSent = true
+		x.manners.Kind = polite.ConnectFailure
+		switch {
+		case ctx.Err() != nil:
+			x.cancel()
+		case errors.Is(err, resolve.ErrNotFound):
+			x.reason = schema.DNSNotFound
+		case errors.Is(err, resolve.ErrTimeout):
+			x.reason = schema.DNSTimeout
+		default:
+			x.reason = schema.DNSFailed
+		}
+		o.Fetch.Detail = bounded(err.Error(), 200)
+		return netip.Addr{}, false
+	}
+	addr, public, ok := pick(found.Addrs, f.allow)
+	if !ok {
+		x.reason, x.nothingSent, x.manners.Kind = schema.Private, true, polite.Unsent
+		o.Fetch.IP = found.Addrs[0].String()
+		return addr, false
+	}
+	if public && f.set.Contact == "" {
+		x.noContact, x.nothingSent, x.manners.Kind = true, true, polite.Unsent
+		return addr, false
+	}
+	if x.public = public; public && f.set.Delay.D() < publicFloor {
+		g := group(f.set.GroupByHost, o.Fetch.Domain, o.Fetch.Host)
+		f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(g, publicFloor) })
+	}
+	return addr, true
+}
+
+func (x *answer) cancel() *answer {
+	x.canceled, x.manners.Kind = true, polite.Unsent
+	return x
+}
+
+// reasons of the transport's codes.
+var reasons = map[http1.Code]schema.Reason{
+	http1.CodeDial:           schema.Unreachable,
+	http1.CodeConnectRefused: schema.ConnectRefused,
+	http1.CodeConnectTimeout: schema.ConnectTimeout,
+	http1.CodeUnreachable:    schema.Unreachable,
+	http1.CodeCertificate:    schema.TLSCertificate,
+	http1.CodeHandshake:      schema.TLSHandshake,
+	http1.CodeReset:          schema.Reset,
+	http1.CodeEOF:            schema.Reset,
+	http1.CodeFirstByte:      schema.Timeout,
+	http1.CodeTotal:          schema.Timeout,
+	http1.CodeTooSlow:        schema.TooSlow,
+	http1.CodeHeaderTooLarge: schema.HeaderTooLarge,
+	http1.CodeMalformed:      schema.Malformed,
+	http1.CodeRequest:        schema.Malformed,
+}
+
+// failed says what an exchange without a response means.
+func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.Fetch) {
+	x.at = time.Now()
+	var e *http1.Error
+	if !errors.As(err, &e) {
+		if ctx.Err() != nil {
+			x.cancel()
+			return
+		}
+		e = &http1.Error{Code: http1.CodeDial, Err: err} // this machine's own trouble
+	}
+	row.Detail = bounded(e.Error(), 200)
+	switch {
+	case e.Code == http1.CodeCanceled || e.Code == http1.CodeGate || errors.Is(err, jobs.ErrLeaseLost):
+		x.cancel()
+		if e.Sent { // the server may have seen it: the slot is used
+			x.manners.Kind = polite.Failed
+		}
+		return
+	case e.Code == http1.CodeStale:
+		x.stale, x.manners.Kind = true, polite.Failed
+		return
+	}
+	x.reason = reasons[e.Code]
+	if x.reason == "" {
+		x.reason = schema.Malformed
+	}
+	x.nothingSent = !e.Sent
+	x.manners.Kind = polite.Failed
+	if !e.Sent {
+		x.manners.Kind = polite.ConnectFailure
+	}
+}
+
+// mannersOf says what a response means for its group.
+func (f *fetcher) mannersOf(x *answer) polite.Outcome {
+	r := x.response
+	after, asked := polite.ParseRetryAfter(r.Header.Get("Retry-After"), x.at)
+	switch {
+	case r.Status == 429, r.Status == 503:
+		o := polite.Outcome{Kind: polite.BackOff}
+		if asked {
+			o.RetryAfter = after
+		}
+		return o
+	case r.Status >= 500, r.Fault != nil:
+		return polite.Outcome{Kind: polite.Failed}
+	}
+	return polite.Outcome{Kind: polite.OK}
+}
+
+// describe writes the exchange's facts into its row.
+func (f *fetcher) describe(row *schema.Fetch, x *answer) {
+	row.StartedAt = toMS(x.started)
+	row.Duration = int32(x.at.Sub(x.started).Milliseconds())
+	row.Waited = max(x.started.Sub(f.started).Milliseconds(), 0)
+	row.Reason = x.reason
+	if r := x.response; r != nil {
+		row.HTTPStatus = int32(r.Status)
+		row.Protocol = r.Proto
+		row.Connect = int32((r.Connect + r.TLS).Milliseconds())
+		row.TTFB = int32(r.TTFB.Milliseconds())
+		row.Bytes = r.RawBody.Size()
+	}
+	if x.manners.Kind == polite.BackOff {
+		row.RetryAt = toMS(x.at.Add(f.pauseOf(row, x)))
+	}
+}
+
+// pauseOf is how long the group will pause after this answer.
+func (f *fetcher) pauseOf(row *schema.Fetch, x *answer) time.Duration {
+	if x.manners.RetryAfter > 0 {
+		return x.manners.RetryAfter
+	}
+	var pause time.Duration
+	f.runner.With(func(q *polite.Queue[int32]) {
+		pause = q.State(group(f.set.GroupByHost, row.Domain, row.Host)).Pause
+	})
+	return min(max(2*pause, time.Minute), polite.MaxRetryAfter)
+}
+
+// redirectTarget resolves a redirect's Location to its normal form.
+func redirectTarget(r *http1.Response, from weburl.Normal) (string, bool) {
+	if r == nil || !redirects(r.Status) {
+		return "", false
+	}
+	location := r.Header.Get("Location")
+	base, err := weburl.Parse(from.URL)
+	if err != nil || location == "" {
+		return "", false
+	}
+	u, err := base.Resolve(location)
+	if err != nil {
+		return "", false
+	}
+	return u.Normalize(weburl.Options{}).URL, true
+}
+
+func redirects(status int) bool {
+	switch status {
+	case 300, 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+func bounded(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "?")
+}

@@ -1,0 +1,262 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"seine/formats/schema"
+	"seine/formats/scope"
+	"seine/formats/settings"
+	"seine/formats/tasklog"
+	"seine/formats/weburl"
+	"seine/jobs"
+	"seine/jobs/worker"
+	"seine/mapper/http1"
+	"seine/mapper/polite"
+	"seine/mapper/spool"
+)
+
+// fetcher is one attempt at one fetch task.
+type fetcher struct {
+	env      Env
+	task     jobs.Task
+	set      settings.Settings
+	scope    *scope.Scope
+	allow    []netip.Prefix
+	lease    *worker.Lease
+	progress *worker.Progress
+	client   *http1.Client
+	runner   *polite.Runner[int32]
+	started  time.Time
+	parsers  chan struct{}
+
+	rows   []schema.List // by domain, then position
+	sealed sealed
+
+	mu          sync.Mutex
+	done        []bool       // by row: it has its outcome
+	left        []polite.Why // by row: why it was left
+	noContact   []bool       // by row
+	again       map[int32]int
+	extra       []extra // what is not of the list: queue items below 0
+	authorities map[string]*authority
+	bytes       int64
+
+	log   *tasklog.Writer
+	spool *spool.Spool
+	seal  *sealState
+	asked chan struct{} // closed when no more outcomes come
+}
+
+// extra is a queue item that is not a row of the list.
+type extra struct {
+	authority *authority
+	sitemap   string // the sitemap to read; empty: the authority's robots.txt
+	level     int    // of sitemap indexes above it
+}
+
+func newFetcher(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease,
+	progress *worker.Progress, log *tasklog.Writer, before tasklog.State) (*fetcher, error) {
+	f := &fetcher{env: e, task: t, lease: lease, progress: progress, log: log, started: time.Now(),
+		parsers: make(chan struct{}, e.Parsers), asked: make(chan struct{}),
+		authorities: map[string]*authority{}, again: map[int32]int{}}
+	var err error
+	if f.set, err = e.Settings(ctx, t.Spec.Settings); err != nil {
+		return nil, err
+	}
+	if f.scope, err = e.Scope(ctx, t.Spec); err != nil {
+		return nil, err
+	}
+	if f.allow, err = f.set.Networks(); err != nil {
+		return nil, err
+	}
+	f.client = e.client(f.set)
+	if f.rows, err = readList(ctx, e, t); err != nil {
+		return nil, err
+	}
+	f.done, f.left = make([]bool, len(f.rows)), make([]polite.Why, len(f.rows))
+	f.noContact = make([]bool, len(f.rows))
+	base, err := readKnown(ctx, e, t, f.set.GroupByHost, f.rows)
+	if err != nil {
+		return nil, err
+	}
+	if f.sealed, err = readSealed(ctx, e, f.set.GroupByHost, before.Chunks); err != nil {
+		return nil, err
+	}
+	f.bytes = f.sealed.bytes
+	if f.spool, err = openSpool(e.Scratch, t, f.set.ScratchBytes); err != nil {
+		return nil, fmt.Errorf("open the spool of task %s: %w", t.ID(), err)
+	}
+	f.seal = newSealState(f)
+	later := !before.Highest.IsZero()
+	if err := f.recover(); err != nil {
+		return nil, errors.Join(err, f.spool.Close())
+	}
+	f.fill(base, later)
+	return f, nil
+}
+
+// recover takes over what an earlier attempt left in the spool.
+func (f *fetcher) recover() error {
+	byHost := f.set.GroupByHost
+	recovered, err := f.spool.Replay(func(b []byte) error {
+		o, err := decodeOutcome(b)
+		if err != nil {
+			return nil // as if it had never been appended: it is asked for again
+		}
+		if !f.sealed.ids[o.id()] {
+			f.sealed.add(byHost, &o.Fetch)
+		}
+		if o.Robots != nil {
+			f.sealed.robots[o.Robots.Authority] = o.Robots
+		}
+		f.bytes += o.Fetch.Bytes
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take over the spool of task %s: %w", f.task.ID(), err)
+	}
+	f.seal.records = recovered.Records
+	f.seal.bytes = recovered.Bytes
+	return nil
+}
+
+// fill makes the queue: every row without an outcome, by group.
+func (f *fetcher) fill(base known, later bool) {
+	q := polite.New[int32](polite.Settings{HardStop: fromMS(f.task.Deadline)})
+	for authority, row := range base.robots {
+		f.authorities[authority] = f.newAuthority(authority, row, true)
+	}
+	for authority, row := range f.sealed.robots {
+		f.authorities[authority] = f.newAuthority(authority, row, false)
+	}
+	suspects := f.task.Suspects
+	restored := map[string]bool{}
+	for i := range f.rows {
+		row := &f.rows[i]
+		g := group(f.set.GroupByHost, row.Domain, row.Host)
+		if !restored[g] {
+			restored[g] = true
+			q.Restore(g, f.groupState(base, g, later))
+		}
+		switch {
+		case f.sealed.ids[row.URL]:
+			f.done[i] = true
+		case slices.Contains(suspects, row.URL):
+			f.setAside(i)
+		default:
+			q.Add(g, time.Time{}, f.set.Delay.D(), int32(i))
+		}
+	}
+	// Delays that robots.txt asked for hold from the first request on.
+	for _, a := range f.authorities {
+		if restored[a.group] {
+			q.SetDelay(a.group, f.delayOf(a))
+		}
+	}
+	q.Close()
+	f.runner = polite.NewRunner(q)
+}
+
+// groupState joins what the snapshot and the log say of a group. A later
+// attempt waits one whole delay: the one before may have asked just now.
+func (f *fetcher) groupState(base known, g string, later bool) polite.State {
+	s := stateOf(base.groups[g])
+	s.Delay = max(s.Delay, f.set.Delay.D())
+	if base.groups[g].Delay > 0 && time.Duration(base.groups[g].CrawlDelay)*time.Millisecond < s.Delay {
+		// The settings may have been lowered since: only a Crawl-delay stands.
+		s.Delay = max(f.set.Delay.D(), time.Duration(base.groups[g].CrawlDelay)*time.Millisecond)
+	}
+	if later {
+		s.NextSlot = latest(s.NextSlot, f.started.Add(s.Delay))
+	}
+	if earlier, ok := f.sealed.groups[g]; ok {
+		s.PausedTo = latest(s.PausedTo, earlier.PausedTo)
+		s.NextSlot = latest(s.NextSlot, earlier.PausedTo, f.started.Add(s.Delay))
+	}
+	return s
+}
+
+func latest(times ...time.Time) (t time.Time) {
+	for _, c := range times {
+		if c.After(t) {
+			t = c
+		}
+	}
+	return t
+}
+
+// hosts are the list's hosts, without repeats, in its order.
+func (f *fetcher) hosts() []string {
+	seen := map[string]bool{}
+	var hosts []string
+	for i := range f.rows {
+		if !f.done[i] && !seen[f.rows[i].Host] {
+			seen[f.rows[i].Host] = true
+			hosts = append(hosts, f.rows[i].Host)
+		}
+	}
+	return hosts
+}
+
+// setAside gives up on a URL whose parsing killed workers.
+func (f *fetcher) setAside(i int) {
+	o := f.outcomeOf(&f.rows[i], time.Now())
+	o.Fetch.Reason, o.Fetch.Final = schema.Crashed, true
+	o.Fetch.Detail = "parsing it ended two workers"
+	f.done[i] = true
+	f.seal.early = append(f.seal.early, o)
+}
+
+// outcomeOf begins the outcome of a row.
+func (f *fetcher) outcomeOf(row *schema.List, at time.Time) *outcome {
+	return &outcome{
+		Fetch: schema.Fetch{Domain: row.Domain, Host: row.Host, URL: row.URL,
+			Round: int64(f.task.Spec.Job), Attempt: f.task.Attempt.String(), Kind: kindPage,
+			StartedAt: toMS(at), Waited: max(at.Sub(f.started).Milliseconds(), 0)},
+		Source: source{Depth: row.Depth, Priority: row.Priority, Seed: row.Seed,
+			First: row.CrawlCount == 0},
+	}
+}
+
+// stopQueue leaves all that waits.
+func (f *fetcher) stopQueue() {
+	f.runner.With(func(q *polite.Queue[int32]) { q.Stop(polite.WhyStopped) })
+}
+
+// note tells what the task waits for.
+func (f *fetcher) note() {
+	var waits []polite.Wait
+	pending := 0
+	f.runner.With(func(q *polite.Queue[int32]) { waits, pending = q.Waiting(1), q.Pending() })
+	f.progress.Set("waiting", int64(pending))
+	if len(waits) == 0 {
+		f.progress.Note("")
+		return
+	}
+	w := waits[0]
+	what := fmt.Sprintf("1 request per %v", w.Delay)
+	if w.Delay == time.Second {
+		what = "1 request a second"
+	}
+	if w.Paused {
+		what = "it asked for a pause until " + w.NextSlot.UTC().Format(time.TimeOnly)
+	}
+	f.progress.Note(fmt.Sprintf("%s: %s, %d to go", w.Group, what, w.Pending))
+}
+
+var errNormal = errors.New("a listed URL is not in normal form")
+
+// normal parses a URL that is in normal form already.
+func normal(url string) (weburl.Normal, error) {
+	u, err := weburl.Normalize(url, weburl.Options{})
+	if err != nil {
+		return u, fmt.Errorf("%w: %w", errNormal, err)
+	}
+	return u, nil
+}

@@ -1,0 +1,152 @@
+package fetch
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"seine/formats/schema"
+	"seine/formats/warc"
+	"seine/formats/warc/httpmsg"
+	"seine/formats/weburl"
+	"seine/mapper/extract"
+	"seine/mapper/http1"
+)
+
+// parse reads a 2xx body: its page row, its links.
+func (f *fetcher) parse(ctx context.Context, row *schema.List, u weburl.Normal, x *answer, o *outcome) {
+	select {
+	case f.parsers <- struct{}{}:
+		defer func() { <-f.parsers }()
+	case <-ctx.Done():
+	}
+	defer f.progress.Parsing(u.URL)()
+	r := x.response
+	body, err := r.Body.Bytes()
+	if err != nil {
+		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
+		return
+	}
+	page, err := f.extract(u, r, body)
+	if err != nil {
+		o.Fetch.Reason, o.Fetch.Detail = schema.Crashed, bounded(err.Error(), 200)
+		return
+	}
+	o.Web.Type = page.MIMEDetected
+	if !slices.Contains(f.set.Types, page.MIMEDetected) {
+		o.Fetch.Reason, o.Fetch.Detail = schema.TypeOut, page.MIMEDetected
+		o.Web.body, o.Web.Truncated = nil, http1.TruncatedUnspecified
+		return
+	}
+	f.page(row, u, x, o, &page, int64(len(body)))
+	o.links = append(o.links, f.linksOf(o, &page)...)
+	o.Fetch.Reason = schema.OK
+	if r.Fault != nil {
+		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)
+	}
+}
+
+// faultReason says why a body is not whole.
+func faultReason(e *http1.Error) schema.Reason {
+	switch e.Code {
+	case http1.CodeTooSlow:
+		return schema.TooSlow
+	case http1.CodeTotal, http1.CodeFirstByte:
+		return schema.Timeout
+	case http1.CodeReset, http1.CodeEOF:
+		return schema.Disconnected
+	}
+	// Framing that contradicts itself: what came is all there is to have.
+	return schema.OK
+}
+
+// extract reads a body; a panic of the parser is the page's end, not ours.
+func (f *fetcher) extract(u weburl.Normal, r *http1.Response, body []byte) (p extract.Page, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the parser failed: %v", v)
+		}
+	}()
+	p = extract.Extract(extract.Input{URL: u.URL, ContentType: r.Header.Get("Content-Type"),
+		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
+		extract.Limits{Links: f.set.MaxLinks})
+	return p, nil
+}
+
+// page makes the row of pages.
+func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome, p *extract.Page, size int64) {
+	r := x.response
+	digest, err := payloadDigest(o.Web)
+	if err != nil {
+		digest = "" // the archive's own digest will tell
+	}
+	o.Web.Digest = digest
+	o.text = p.Text
+	page := &schema.Page{Domain: row.Domain, Host: row.Host, URL: row.URL, URLID: weburl.ID(row.URL),
+		PageID: pageID(row.URL, f.task.Spec.Job), Round: int64(f.task.Spec.Job),
+		CrawledAt: toMS(x.started), HTTPStatus: int32(r.Status), Headers: headers(r.Header),
+		MIMEDeclared: p.MIMEDeclared, MIMEDetected: p.MIMEDetected, Charset: p.Charset,
+		Language: p.Language, Title: p.Title, PayloadDigest: digest, Bytes: size,
+		Truncated: r.Truncated, NoIndex: p.NoIndex, NoFollow: p.NoFollow,
+		ETag: bounded(r.Header.Get("ETag"), 512), LastModified: bounded(r.Header.Get("Last-Modified"), 64)}
+	if p.HasText {
+		page.ContentHash, page.SimHash = p.ContentHash, p.SimHash
+	}
+	if r.Truncated != "" && r.Truncated != http1.TruncatedLength {
+		page.ETag, page.LastModified = "", "" // an unfinished body must not be confirmed by a 304
+	}
+	page.Change = changeOf(row, page)
+	if row.BlobPath != "" {
+		page.Prior = fmt.Sprintf("%s %d %d", row.BlobPath, row.BlobOffset, row.BlobLength)
+	}
+	if c, err := weburl.Normalize(p.Canonical, weburl.Options{MaxLength: f.set.MaxURLLength}); err == nil {
+		page.CanonicalURL = c.URL
+	}
+	o.Page, o.Fetch.Change = page, page.Change
+}
+
+// changeOf compares a body with the one that the list's state speaks of.
+func changeOf(row *schema.List, p *schema.Page) string {
+	switch {
+	case row.BlobPath == "":
+		return schema.ChangeNew
+	case p.ContentHash != 0 && p.ContentHash == row.ContentHash:
+		return schema.ChangeSame
+	case p.ContentHash == 0 && row.ContentHash == 0 && p.ETag != "" && p.ETag == row.ETag:
+		return schema.ChangeSame // no text to compare, but the server vouches for it
+	}
+	return schema.ChangeChanged
+}
+
+// pageID is MD5 of url and round.
+func pageID(url string, round uint64) [16]byte {
+	return md5.Sum(binary.BigEndian.AppendUint64([]byte(url), round))
+}
+
+// headers are the response's fields by lower-case name; repeated ones joined
+// as RFC 9110 (5.3) does.
+func headers(h http1.Header) map[string]string {
+	m := make(map[string]string, len(h))
+	for _, field := range h {
+		name := strings.ToLower(bounded(field[0], 256))
+		value := bounded(field[1], 8192)
+		if old, ok := m[name]; ok {
+			value = old + ", " + value
+		}
+		m[name] = value
+	}
+	return m
+}
+
+// payloadDigest is the digest of the payload without its transfer coding.
+func payloadDigest(e *exchange) (string, error) {
+	head := httpmsg.ParseHead(e.header)
+	if head == nil {
+		return "", errors.New("no header")
+	}
+	return warc.PayloadDigest(head, strings.NewReader(string(e.body)))
+}

@@ -1,0 +1,200 @@
+package fetch
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"seine/formats/schema"
+	"seine/formats/weburl"
+	"seine/mapper/http1"
+	"seine/mapper/polite"
+	"seine/mapper/robots"
+)
+
+// authority is what the task knows of one scheme, host and port.
+type authority struct {
+	name      string // "https://a.test:8443"
+	domain    string
+	host      string
+	group     string
+	partition int32
+
+	// Below: guarded by fetcher.mu.
+	record   robots.Record
+	rules    robots.Rules
+	followed bool            // a page was asked for since robots.txt was
+	dead     schema.Reason   // why nothing could be asked at all; "" unless so
+	hop      string          // where robots.txt redirected to; "" before
+	hops     int             // redirects followed so far
+	sitemaps map[string]bool // asked for, or refused, in this task
+}
+
+func (f *fetcher) newAuthority(name string, row *schema.Robots, followed bool) *authority {
+	a := &authority{name: name, sitemaps: map[string]bool{}, followed: followed}
+	if u, err := weburl.Normalize(name+"/", weburl.Options{}); err == nil {
+		a.host = u.Host
+		a.domain = f.env.Suffixes.Domain(u.Host)
+		a.partition = int32(weburl.Partition(a.domain))
+		a.group = group(f.set.GroupByHost, a.domain, a.host)
+	}
+	if row != nil {
+		a.record = recordOf(row)
+		a.rules = a.record.Rules(f.set.Agent)
+	}
+	return a
+}
+
+// authorityOf finds or makes the authority of a URL.
+func (f *fetcher) authorityOf(u weburl.Normal) *authority {
+	name := u.Scheme + "://" + u.Authority
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := f.authorities[name]
+	if a == nil {
+		a = f.newAuthority(name, nil, false)
+		f.authorities[name] = a
+	}
+	return a
+}
+
+// delayOf is the delay that an authority's robots.txt leads to.
+func (f *fetcher) delayOf(a *authority) time.Duration {
+	d := f.set.Delay.D()
+	if asked, ok := a.rules.Group.CrawlDelay(); ok {
+		d = max(d, asked)
+	}
+	return d
+}
+
+// fresh says whether the authority's robots.txt decides, at now.
+func (f *fetcher) fresh(a *authority, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return a.record.Outcome != robots.Unknown && a.record.Fresh(now, a.followed)
+}
+
+// askRobots puts a granted page back behind its authority's robots.txt.
+func (f *fetcher) askRobots(g polite.Grant[int32], a *authority) {
+	item := f.addExtra(extra{authority: a})
+	f.runner.With(func(q *polite.Queue[int32]) {
+		q.PutBack(g)
+		q.AddFirst(g.Group, time.Time{}, 0, item)
+	})
+}
+
+// addExtra gives an extra item its number.
+func (f *fetcher) addExtra(x extra) int32 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.extra = append(f.extra, x)
+	return -int32(len(f.extra))
+}
+
+// sendRobots asks for robots.txt, or for the next hop towards it.
+func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, polite.Outcome) {
+	f.mu.Lock()
+	target, hops, earlier := a.hop, a.hops, a.record
+	f.mu.Unlock()
+	if target == "" {
+		target = a.name + "/robots.txt"
+	}
+	u, err := normal(target)
+	if err != nil {
+		return time.Now(), polite.Outcome{Kind: polite.Unsent}
+	}
+	o := f.beginExtra(a, kindRobots, target)
+	x := f.exchange(ctx, u, nil, o)
+	if x.canceled || x.stale {
+		if x.stale {
+			f.againFirst(a, extra{authority: a})
+		}
+		return x.at, x.manners
+	}
+	if hop, ok := redirectTarget(x.response, u); ok && hops < robots.MaxRedirects {
+		o.Fetch.Reason, o.Fetch.RedirectTo = schema.Redirected, hop
+		f.mu.Lock()
+		a.hop, a.hops = hop, hops+1
+		f.mu.Unlock()
+		f.recordExtra(ctx, o, x)
+		f.againFirst(a, extra{authority: a})
+		return x.at, x.manners
+	}
+	fetched := robots.Fetch{Status: x.status(), RetryAfter: x.manners.RetryAfter}
+	if x.response != nil {
+		fetched.Body = readUpTo(x.response.Body, robots.MaxBytes+1)
+		fetched.Cut = x.response.Truncated != "" && x.response.Truncated != http1.TruncatedLength
+	}
+	f.decided(a, robots.Policy(fetched, earlier, x.at), x)
+	o.Fetch.Final = true
+	o.Robots = a.row(int64(f.task.Spec.Job))
+	f.recordExtra(ctx, o, x)
+	f.learned(a)
+	return x.at, x.manners
+}
+
+// decided stores what robots.txt came down to.
+func (f *fetcher) decided(a *authority, r robots.Record, x *answer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Outcome == robots.Parsed || r.Outcome == robots.AllowAll {
+		if ttl := f.set.RobotsTTL.D(); ttl < robots.Lifetime {
+			r.Expires = r.FetchedAt.Add(ttl)
+		}
+	}
+	a.record, a.rules = r, r.Rules(f.set.Agent)
+	a.followed, a.hop, a.hops, a.dead = false, "", 0, ""
+	if x.response == nil && x.nothingSent {
+		a.dead = x.reason // no name, no connection: the pages' own end, too
+	}
+}
+
+// learned applies a new robots.txt to the queue: its delay, its sitemaps.
+func (f *fetcher) learned(a *authority) {
+	delay := f.delayOf(a)
+	f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(a.group, delay) })
+	if a.record.Outcome == robots.Parsed {
+		for _, raw := range a.record.File().Sitemaps() {
+			f.addSitemap(a, a.name+"/robots.txt", raw, 0)
+		}
+	}
+}
+
+// againFirst queues an item in front of its group.
+func (f *fetcher) againFirst(a *authority, x extra) {
+	item := f.addExtra(x)
+	f.runner.With(func(q *polite.Queue[int32]) { q.AddFirst(a.group, time.Time{}, 0, item) })
+}
+
+// row is the authority as the table robots keeps it.
+func (a *authority) row(round int64) *schema.Robots {
+	r := a.record
+	var delay time.Duration
+	if asked, ok := a.rules.Group.CrawlDelay(); ok {
+		delay = asked
+	}
+	return &schema.Robots{Partition: a.partition, Domain: a.domain, Authority: a.name,
+		Status: r.Outcome.String(), HTTPStatus: int32(r.Status), Text: validText(r.Text),
+		CrawlDelay: delay.Milliseconds(),
+		FetchedAt:  toMS(r.FetchedAt), Expires: toMS(r.Expires), Failures: int32(r.Failures),
+		FirstFail: toMS(r.UnreachableSince), Sitemaps: r.File().Sitemaps(), Round: round}
+}
+
+// validText keeps a text storable as UTF-8: bytes that are none are taken as
+// Latin-1, one by one, so that rules in old charsets keep their shape.
+func validText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	var out strings.Builder
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			r = rune(b[0])
+		}
+		out.WriteRune(r)
+		b = b[n:]
+	}
+	return out.String()
+}

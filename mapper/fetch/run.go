@@ -1,0 +1,202 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seine/formats/layout"
+	"seine/formats/objstore"
+	"seine/formats/tasklog"
+	"seine/jobs"
+	"seine/jobs/worker"
+	"seine/mapper/spool"
+)
+
+// Run lives one attempt at a fetch task: see the package comment.
+func Run(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease, progress *worker.Progress) (
+	jobs.Result, error) {
+	e = e.filled()
+	logKey := func(n int) string { return layout.Log(t.Spec.Job, t.Index, n) }
+	log, before, err := tasklog.Open(ctx, objstore.WriteOnce{Store: e.Store}, logKey,
+		tasklog.Attempt(t.Attempt))
+	if errors.Is(err, tasklog.ErrStaleAttempt) {
+		return jobs.Result{}, jobs.ErrStaleAttempt
+	}
+	if err != nil && !errors.Is(err, tasklog.ErrEnded) {
+		return jobs.Result{}, fmt.Errorf("open the log of task %s: %w", t.ID(), err)
+	}
+	if before.End != nil {
+		return resultOf(ctx, e, t, before)
+	}
+	f, err := newFetcher(ctx, e, t, lease, progress, log, before)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	result, err := f.run(ctx)
+	if errors.Is(err, tasklog.ErrStaleAttempt) {
+		err = jobs.ErrStaleAttempt
+	}
+	return result, errors.Join(err, f.leaveSpool(err))
+}
+
+// resultOf finds the entry that ended a log, for a task that is done.
+func resultOf(ctx context.Context, e Env, t jobs.Task, s tasklog.State) (jobs.Result, error) {
+	for n := range s.Next {
+		key := layout.Log(t.Spec.Job, t.Index, n)
+		b, err := e.Store.Get(ctx, key)
+		if err != nil {
+			return jobs.Result{}, fmt.Errorf("read the log of task %s: %w", t.ID(), err)
+		}
+		entry, err := tasklog.Decode(key, b)
+		if err != nil {
+			return jobs.Result{}, err
+		}
+		if entry.Kind == tasklog.KindEnd {
+			return jobs.Result{End: key, Counts: entry.End.Counts}, nil
+		}
+	}
+	return jobs.Result{}, fmt.Errorf("task %s has an end in no entry of its log", t.ID())
+}
+
+// run asks, seals and ends.
+func (f *fetcher) run(ctx context.Context) (jobs.Result, error) {
+	asking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sealing := make(chan error, 1)
+	go func() { sealing <- f.sealer(ctx, cancel) }()
+	var err error
+	if !f.task.Closing {
+		err = f.ask(asking, cancel)
+	}
+	close(f.asked)
+	err = errors.Join(<-sealing, err)
+	if cause := context.Cause(asking); err == nil && cause != nil && ctx.Err() == nil &&
+		!errors.Is(cause, errGrace) {
+		err = cause
+	}
+	switch {
+	case err != nil:
+		return jobs.Result{}, err
+	case ctx.Err() != nil:
+		return jobs.Result{}, context.Cause(ctx)
+	case f.lease.Gate() != nil:
+		return jobs.Result{}, jobs.ErrLeaseLost
+	case f.draining():
+		return jobs.Result{}, jobs.ErrDrained
+	}
+	return f.end(ctx)
+}
+
+func (f *fetcher) draining() bool {
+	select {
+	case <-f.lease.Drain():
+		return !f.stopped()
+	default:
+		return false
+	}
+}
+
+func (f *fetcher) stopped() bool {
+	select {
+	case <-f.lease.Stop():
+		return true
+	default:
+		return false
+	}
+}
+
+// errGrace ends requests that were still in flight when the grace after a stop
+// was over.
+var errGrace = errors.New("the time for requests in flight is over")
+
+// ask drives the queue until it is done or told to stop.
+func (f *fetcher) ask(ctx context.Context, cancel context.CancelCauseFunc) error {
+	watching, unwatch := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		f.watch(watching, cancel)
+	}()
+	prefetched := make(chan struct{})
+	go func() {
+		defer close(prefetched)
+		f.env.Resolver.Prefetch(watching, f.hosts())
+	}()
+	err := f.runner.Run(ctx, f.env.Connections, f.send)
+	unwatch()
+	<-watched
+	<-prefetched
+	f.client.CloseIdle()
+	if errors.Is(err, context.Canceled) {
+		return nil // the cause is judged by run
+	}
+	return err
+}
+
+// watch stops the queue at a drain, a hard stop or a lost lease, and cancels
+// what is then in flight too long.
+func (f *fetcher) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	report := time.NewTicker(time.Second)
+	defer report.Stop()
+	var grace <-chan time.Time
+	stop, drain, lost := f.lease.Stop(), f.lease.Drain(), f.lease.Lost()
+	deadline := f.deadline()
+	begin := func() {
+		f.stopQueue()
+		if grace == nil {
+			grace = time.After(f.env.Grace)
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stop:
+			stop = nil
+			begin()
+		case <-drain:
+			drain = nil
+			begin()
+		case <-deadline:
+			deadline = nil
+			begin()
+		case <-lost:
+			f.stopQueue()
+			cancel(jobs.ErrLeaseLost)
+			return
+		case <-grace:
+			cancel(errGrace)
+			return
+		case <-report.C:
+			f.note()
+		}
+	}
+}
+
+func (f *fetcher) deadline() <-chan time.Time {
+	if f.task.Deadline == 0 {
+		return nil
+	}
+	return time.After(time.Until(fromMS(f.task.Deadline)))
+}
+
+// leaveSpool lets the spool go, and removes it when the task has ended.
+func (f *fetcher) leaveSpool(failed error) error {
+	if failed == nil {
+		return f.spool.Remove()
+	}
+	return f.spool.Close()
+}
+
+// openSpool takes over the task's spool; when another process holds it, this
+// attempt makes one of its own.
+func openSpool(dir string, t jobs.Task, bytes int64) (*spool.Spool, error) {
+	id := fmt.Sprintf("r%08d-t%04d", t.Spec.Job, t.Index)
+	s, err := spool.Open(dir, id, bytes)
+	if errors.Is(err, spool.ErrBusy) {
+		s, err = spool.Open(dir, id+"-"+t.Attempt.String(), bytes)
+	}
+	return s, err
+}

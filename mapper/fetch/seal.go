@@ -1,0 +1,224 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"seine/formats/objstore"
+	"seine/formats/tasklog"
+	"seine/jobs"
+	"seine/mapper/spool"
+)
+
+// sealState is what asking and sealing share: how much waits in the spool, and
+// who must be told.
+type sealState struct {
+	bound int64
+	every time.Duration
+
+	mu      sync.Mutex
+	records int   // in the spool's generations up to the current one
+	bytes   int64 // of their payloads
+	first   error // of appending; it ends the attempt
+	failed  chan struct{}
+	wake    chan struct{} // a seal is wanted now
+	room    chan struct{} // closed and renewed when a seal has freed the spool
+
+	// Below: the sealer's alone once it runs.
+	early   []*outcome      // outcomes that were there before asking began
+	seq     int             // chunks of this attempt
+	counted map[string]bool // outcomes in this attempt's chunks
+}
+
+func newSealState(f *fetcher) *sealState {
+	s := &sealState{bound: f.set.SealBytes, every: f.set.SealInterval.D(),
+		wake: make(chan struct{}, 1), room: make(chan struct{}), failed: make(chan struct{}),
+		counted: map[string]bool{}}
+	if e := f.env; e.SealBytes > 0 {
+		s.bound = min(s.bound, e.SealBytes)
+	}
+	if e := f.env; e.SealEvery > 0 {
+		s.every = min(s.every, e.SealEvery)
+	}
+	return s
+}
+
+// append adds a record under the lock that Rotate takes, so that the number of
+// records before a rotation is known.
+func (s *sealState) append(sp *spool.Spool, parts [][]byte) error {
+	n := int64(0)
+	for _, p := range parts {
+		n += int64(len(p))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := sp.Append(parts...); err != nil {
+		return err
+	}
+	s.records++
+	s.bytes += n
+	if s.bytes >= s.bound {
+		s.nowLocked()
+	}
+	return nil
+}
+
+// now asks for a seal.
+func (s *sealState) now() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nowLocked()
+}
+
+func (s *sealState) nowLocked() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// fail ends the attempt with an error of the scratch disk.
+func (s *sealState) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = err
+		close(s.failed)
+	}
+}
+
+// freed is closed by the next seal.
+func (s *sealState) freed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room
+}
+
+// cut begins a new generation and says what is before it.
+func (s *sealState) cut(sp *spool.Spool) (upTo uint64, records int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	upTo, err = sp.Rotate()
+	records = s.records
+	if err == nil {
+		s.records, s.bytes = 0, 0
+	}
+	return upTo, records, err
+}
+
+// sealer seals chunks until asking has ended, then a last one. Its error, and
+// that of the scratch disk, ends asking.
+func (f *fetcher) sealer(ctx context.Context, cancel context.CancelCauseFunc) error {
+	tick := time.NewTicker(f.seal.every)
+	defer tick.Stop()
+	for {
+		last := false
+		select {
+		case <-f.asked:
+			last = true
+		case <-f.seal.wake:
+		case <-tick.C:
+		case <-f.seal.failed:
+			cancel(f.seal.first)
+			<-f.asked
+			return f.seal.first
+		}
+		if err := f.sealChunk(ctx); err != nil {
+			cancel(err)
+			<-f.asked
+			return err
+		}
+		if last {
+			return nil
+		}
+	}
+}
+
+// sealChunk makes a chunk of what the spool holds and makes it count.
+func (f *fetcher) sealChunk(ctx context.Context) error {
+	early := f.seal.early
+	upTo, records, err := f.seal.cut(f.spool)
+	if err != nil {
+		return err
+	}
+	if records == 0 && len(early) == 0 {
+		return nil
+	}
+	c, err := f.buildChunk(records, early)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.close()
+		if err := f.putChunk(ctx, c); err != nil {
+			return err
+		}
+	}
+	f.seal.early = nil
+	if err := f.spool.Drop(upTo); err != nil {
+		return err
+	}
+	f.seal.mu.Lock()
+	close(f.seal.room)
+	f.seal.room = make(chan struct{})
+	f.seal.mu.Unlock()
+	return nil
+}
+
+// putChunk stores the chunk's objects, then the entry that makes them count. It
+// tries as long as the store may come back: the spool holds the outcomes.
+func (f *fetcher) putChunk(ctx context.Context, c *chunk) error {
+	entry := tasklog.Chunk{Seq: f.seal.seq, Counts: c.counts, From: c.from, To: c.to}
+	for _, o := range c.files {
+		if err := f.persist(ctx, "put "+o.object.Key, func(ctx context.Context) error {
+			return f.env.Store.Put(ctx, o.object.Key, objstore.File(o.file, o.object.Size),
+				objstore.PutOptions{IfAbsent: true, Same: true})
+		}); err != nil {
+			return err
+		}
+		entry.Objects = append(entry.Objects, o.object)
+	}
+	err := f.persist(ctx, "log a chunk", func(ctx context.Context) error {
+		return f.log.Append(ctx, entry)
+	})
+	if err == nil {
+		f.seal.seq++
+		f.progress.Add("chunks", 1)
+	}
+	return err
+}
+
+// putTimeout bounds one try at the store, so that one that hangs is tried
+// again.
+const putTimeout = 2 * time.Minute
+
+// persist does what must be done until it is, the store says that it cannot be,
+// or ctx ends.
+func (f *fetcher) persist(ctx context.Context, what string, do func(context.Context) error) error {
+	pause := 250 * time.Millisecond
+	for {
+		try, cancel := context.WithTimeout(ctx, putTimeout)
+		err := do(try)
+		hung := try.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		case errors.Is(err, tasklog.ErrStaleAttempt), errors.Is(err, tasklog.ErrEnded):
+			return jobs.ErrStaleAttempt
+		case !hung && !errors.Is(err, objstore.ErrUnavailable):
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		f.progress.Add("store_retries", 1)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, 15*time.Second)
+	}
+}

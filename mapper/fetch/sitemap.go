@@ -1,0 +1,116 @@
+package fetch
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"seine/formats/schema"
+	"seine/formats/weburl"
+	"seine/mapper/extract"
+	"seine/mapper/polite"
+)
+
+// Bounds on the sitemaps of one authority in one round, and on indexes of
+// indexes: each takes a slot of its group.
+const (
+	maxSitemaps     = 50
+	maxSitemapLevel = 2
+)
+
+// addSitemap queues a sitemap that robots.txt or an index names. Only those of
+// the same politeness group are read: another's has its own owner.
+func (f *fetcher) addSitemap(a *authority, base, raw string, level int) {
+	from, err := weburl.Parse(base)
+	if err != nil {
+		return
+	}
+	resolved, err := from.Resolve(raw)
+	if err != nil {
+		return
+	}
+	u := resolved.Normalize(weburl.Options{})
+	domain := f.env.Suffixes.Domain(u.Host)
+	f.mu.Lock()
+	ok := group(f.set.GroupByHost, domain, u.Host) == a.group && len(a.sitemaps) < maxSitemaps &&
+		!a.sitemaps[u.URL] && level <= maxSitemapLevel && len(u.URL) <= f.set.MaxURLLength
+	if ok {
+		a.sitemaps[u.URL] = true
+	}
+	f.mu.Unlock()
+	if ok {
+		f.againFirst(a, extra{authority: a, sitemap: u.URL, level: level})
+	}
+}
+
+// sendSitemap asks for a sitemap, if the robots.txt of its authority allows it.
+func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extra) (time.Time, polite.Outcome) {
+	now := time.Now()
+	u, err := normal(x.sitemap)
+	if err != nil {
+		return now, polite.Outcome{Kind: polite.Unsent}
+	}
+	a := f.authorityOf(u)
+	if !f.fresh(a, now) {
+		f.askRobots(g, a)
+		return now, polite.Outcome{Kind: polite.Unsent}
+	}
+	o := f.beginExtra(x.authority, kindSitemap, x.sitemap)
+	o.Fetch.Domain, o.Fetch.Host = a.domain, a.host
+	o.Source = source{Priority: 0.5, Seed: "sitemap", First: true}
+	f.mu.Lock()
+	decision := a.rules.Decide(u.Path)
+	f.mu.Unlock()
+	if !decision.Allowed {
+		o.Fetch.Reason, o.Fetch.Rule = schema.RobotsDenied, decision.Rule
+		f.recordExtra(ctx, o, &answer{at: now, started: now})
+		return now, polite.Outcome{Kind: polite.Unsent}
+	}
+	res := f.exchange(ctx, u, nil, o)
+	if res.canceled || res.stale || res.noContact {
+		if res.response != nil {
+			res.response.Close()
+		}
+		return res.at, res.manners
+	}
+	f.readSitemap(x, u, res, o)
+	f.recordExtra(ctx, o, res)
+	return res.at, res.manners
+}
+
+// readSitemap turns a sitemap's entries into links, and queues what it names.
+func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome) {
+	r := res.response
+	if r == nil {
+		return
+	}
+	o.Fetch.Reason = reasonOf(r.Status, res.manners.RetryAfter > 0)
+	if redirects(r.Status) {
+		o.Fetch.Reason = schema.RedirectBad
+		if target, ok := redirectTarget(r, u); ok {
+			o.Fetch.Reason, o.Fetch.RedirectTo = schema.Redirected, target
+			f.addSitemap(x.authority, u.URL, target, x.level+1)
+		}
+		return
+	}
+	if r.Status < 200 || r.Status > 299 {
+		return
+	}
+	o.Fetch.Reason = schema.OK
+	body, err := r.Body.Bytes()
+	if err != nil {
+		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
+		return
+	}
+	s := extract.Sitemap(body, r.Header.Get("Content-Type"), u.URL,
+		extract.Limits{SitemapBytes: int(f.set.MaxBody) * 10})
+	for _, entry := range s.URLs {
+		l := f.link(o, entry.Loc, extract.KindSitemap, 1, false)
+		l.Rel = bounded(entry.LastMod, 64)
+		o.links = append(o.links, l)
+	}
+	for _, next := range s.Sitemaps {
+		f.addSitemap(x.authority, u.URL, next, x.level+1)
+	}
+	o.Fetch.Detail = s.Format + " of " + strconv.Itoa(len(s.URLs)+len(s.Sitemaps)) + " entries"
+}
