@@ -1,5 +1,3 @@
-// Package lsm keeps the sorted-run tables of a crawl: manifest, merge, batched
-// lookup, compaction.
 package lsm
 
 import (
@@ -25,7 +23,9 @@ type Object struct {
 	// rows of older runs that rows of this object replace.
 	Superseded     layout.Key `json:"superseded,omitempty"`
 	SupersededRows int64      `json:"superseded_rows,omitempty"`
-	Deltas         int64      `json:"deltas,omitempty"` // how many rows are delta rows
+	// SupersededBytes is the size of the Superseded object.
+	SupersededBytes int64 `json:"superseded_bytes,omitempty"`
+	Deltas          int64 `json:"deltas,omitempty"` // how many rows are delta rows
 }
 
 // Run is all that one job wrote for a run table, one object a task.
@@ -43,10 +43,10 @@ func (r Run) Rows() (n int64) {
 	return n
 }
 
-// Bytes is the size of the run's objects with their sidecars.
+// Bytes is the size of the run's objects with their sidecars and lists.
 func (r Run) Bytes() (n int64) {
 	for _, o := range r.Objects {
-		n += o.Bytes + o.SidecarBytes
+		n += o.Bytes + o.SidecarBytes + o.SupersededBytes
 	}
 	return n
 }

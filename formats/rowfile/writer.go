@@ -200,3 +200,6 @@ func recovered(err *error, doing string) {
 		*err = fmt.Errorf("%s: %w: %v", doing, ErrCorrupt, p)
 	}
 }
+
+// StartsPage says whether the next row begins a page.
+func (w *Writer[R]) StartsPage() bool { return len(w.page) == 0 }

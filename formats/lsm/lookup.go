@@ -1,0 +1,248 @@
+package lsm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"seine/formats/rowfile"
+)
+
+// Stats counts the work of lookups. It may be shared by goroutines.
+type Stats struct {
+	rowfile.Stats                 // of the objects' pages
+	SidecarBytes     atomic.Int64 // read from sidecars
+	SidecarRequests  atomic.Int64
+	FilterTests      atomic.Int64 // keys asked of Bloom filters
+	FilterPasses     atomic.Int64 // of these, how many may be there
+	KeyPages         atomic.Int64 // pages of the match column looked through
+	DamagedSidecars  atomic.Int64 // passed over: rebuild them
+	MergedGroups     atomic.Int64 // groups of 64 Ki rows read without their filter
+	FilteredGroups   atomic.Int64 // groups whose filter was asked
+	UnresolvedDeltas atomic.Int64 // keys with deltas and no whole row
+}
+
+// LookupOptions say what a lookup brings.
+type LookupOptions struct {
+	// Columns are those to read of the rows found; nil: all. The key's are always
+	// read.
+	Columns []string
+	// KeysOnly asks only which keys exist: Hit.Row stays zero and Hit.Refs names
+	// one row. It reads no column but Table.Match, where the table is Unique.
+	KeysOnly bool
+	// Stats, where set, counts the work.
+	Stats *Stats
+}
+
+// Hit is a key that exists.
+type Hit[R any] struct {
+	Index int // into the keys looked up
+	Row   R   // folded
+	// Refs are the rows that count for the key, newest first: the newest whole
+	// row is the last, before it the deltas newer than it. They are what a whole
+	// row written now supersedes. Valid until emit returns.
+	Refs []Ref
+}
+
+// Lookup finds keys (sorted, distinct) in runs (oldest first) and emits those
+// that exist, in order. A key with deltas but no whole row is emitted as the
+// delta it is. Memory follows the number of keys in a block, not the runs.
+func (t Table[R]) Lookup(ctx context.Context, open Opener, runs []Run, keys []Key, o LookupOptions,
+	emit func(Hit[R]) error) error {
+	r := t.NewReader(open, runs, o)
+	defer r.Close()
+	return r.Lookup(ctx, keys, emit)
+}
+
+// Reader looks up batches in the same runs; it keeps objects open between them.
+// Batches need not ascend, but are fastest so.
+type Reader[R any] struct {
+	t       Table[R]
+	open    Opener
+	runs    []Run
+	o       LookupOptions
+	objects map[string]*objectReader[R]
+	known   fraction
+	arena   []byte
+	hits    []found[R]
+	folder  folder[R]
+}
+
+// fraction estimates how many of the candidates are there.
+type fraction struct{ yes, all float64 }
+
+func (f *fraction) add(yes, all int) {
+	f.yes, f.all = f.yes+float64(yes), f.all+float64(all)
+}
+
+// value begins at a half, as if two had been seen.
+func (f *fraction) value() float64 { return (f.yes + 1) / (f.all + 2) }
+
+// found is a physical row of a key.
+type found[R any] struct {
+	index int
+	ref   Ref
+	row   R
+}
+
+// NewReader returns a reader of runs, oldest first. It must be closed.
+func (t Table[R]) NewReader(open Opener, runs []Run, o LookupOptions) *Reader[R] {
+	if o.Stats == nil {
+		o.Stats = new(Stats)
+	}
+	return &Reader[R]{t: t, open: open, runs: runs, o: o, objects: map[string]*objectReader[R]{},
+		folder: folder[R]{t: t}}
+}
+
+// Close closes the objects that are open.
+func (r *Reader[R]) Close() {
+	for _, o := range r.objects {
+		o.close()
+	}
+	clear(r.objects)
+}
+
+// blockKeys is how many keys are looked up at once: enough that the pages they
+// need lie close together, few enough that their rows take some megabytes.
+const blockKeys = 16 << 10
+
+// Lookup is Table.Lookup for one more batch of keys.
+func (r *Reader[R]) Lookup(ctx context.Context, keys []Key, emit func(Hit[R]) error) error {
+	for i := 1; i < len(keys); i++ {
+		if keys[i-1].Compare(keys[i]) >= 0 {
+			return fmt.Errorf("look up %s: key %+v after %+v", r.t.Name, keys[i], keys[i-1])
+		}
+	}
+	for done := 0; done < len(keys); done += blockKeys {
+		block := keys[done:min(done+blockKeys, len(keys))]
+		if err := r.block(ctx, block, done, emit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidate is a key being looked up.
+type candidate struct {
+	index   int // into the block
+	key     Key
+	encoded []byte
+	match   string
+}
+
+func (r *Reader[R]) candidates(keys []Key) []candidate {
+	out := make([]candidate, len(keys))
+	size := 0
+	for _, k := range keys {
+		size += len(k.Domain) + len(k.Host) + len(k.URL) + 4
+	}
+	r.arena = slices.Grow(r.arena[:0], size)
+	for i, k := range keys {
+		from := len(r.arena)
+		r.arena = k.Append(r.arena)
+		out[i] = candidate{i, k, r.arena[from:len(r.arena):len(r.arena)], r.t.MatchOf(k)}
+	}
+	return out
+}
+
+func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(Hit[R]) error) error {
+	pending := r.candidates(keys)
+	r.hits = r.hits[:0]
+	for i := len(r.runs) - 1; i >= 0 && len(pending) > 0; i-- {
+		before := len(r.hits)
+		for j := range r.runs[i].Objects {
+			o := &r.runs[i].Objects[j]
+			some := within(pending, o)
+			if len(some) == 0 {
+				continue
+			}
+			if err := r.lookIn(ctx, o, some); err != nil {
+				return err
+			}
+		}
+		pending = r.unresolved(pending, r.hits[before:])
+	}
+	r.leave(keys[len(keys)-1].Partition)
+	return r.emit(base, emit)
+}
+
+// within gives the candidates whose partitions the object has.
+func within(c []candidate, o *Object) []candidate {
+	at := func(p uint16) int {
+		i, _ := slices.BinarySearchFunc(c, p, func(c candidate, p uint16) int {
+			return int(c.key.Partition) - int(p)
+		})
+		return i
+	}
+	if o.Rows == 0 {
+		return nil
+	}
+	return c[at(o.Range.Lo):at(o.Range.Hi)]
+}
+
+// unresolved drops the candidates that need no older run.
+func (r *Reader[R]) unresolved(pending []candidate, hits []found[R]) []candidate {
+	if len(hits) == 0 {
+		return pending
+	}
+	done := make(map[int]bool, len(hits))
+	for i := range hits {
+		if r.o.KeysOnly || !r.t.isDelta(&hits[i].row) {
+			done[hits[i].index] = true
+		}
+	}
+	return slices.DeleteFunc(pending, func(c candidate) bool { return done[c.index] })
+}
+
+// lookIn adds what an object has of the candidates to the hits.
+func (r *Reader[R]) lookIn(ctx context.Context, o *Object, c []candidate) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	or := r.objects[o.Key]
+	if or == nil {
+		var err error
+		if or, err = r.openReader(ctx, o); err != nil {
+			return err
+		}
+		r.objects[o.Key] = or
+	}
+	before := len(r.hits)
+	if err := or.find(ctx, c); err != nil {
+		return fmt.Errorf("look up in run object %s: %w", o.Key, err)
+	}
+	r.known.add(len(r.hits)-before, len(c))
+	return nil
+}
+
+// leave closes objects that end before a partition: keys mostly ascend.
+func (r *Reader[R]) leave(p uint16) {
+	for key, o := range r.objects {
+		if o.object.Range.Hi <= p {
+			o.close()
+			delete(r.objects, key)
+		}
+	}
+}
+
+// emit folds the hits of the block and emits them by key. Of one key, hits come
+// from newer runs first.
+func (r *Reader[R]) emit(base int, emit func(Hit[R]) error) error {
+	slices.SortStableFunc(r.hits, func(a, b found[R]) int { return a.index - b.index })
+	for i := 0; i < len(r.hits); {
+		index := r.hits[i].index
+		r.folder.reset()
+		for ; i < len(r.hits) && r.hits[i].index == index; i++ {
+			r.folder.add(&r.hits[i].row, r.hits[i].ref)
+		}
+		if !r.folder.whole && !r.o.KeysOnly {
+			r.o.Stats.UnresolvedDeltas.Add(1)
+		}
+		hit := Hit[R]{Index: base + index, Row: *r.folder.fold(), Refs: r.folder.refs}
+		if err := emit(hit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package lsm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"seine/formats/bloom"
+	"seine/formats/layout"
+	"seine/formats/rowfile"
+)
+
+// objectReader looks keys up in one object.
+type objectReader[R any] struct {
+	r      *Reader[R]
+	object *Object
+	file   *openFile[R]
+	match  *rowfile.StringReader
+	side   *bloom.File // nil: there is none, or it is damaged
+	source io.ReaderAt // of side
+	pages  []int64     // without side: first row of each page
+	prober prober
+	work   []pageWork
+	chosen []int32 // candidates of the work, by page
+	rows   []int64
+	which  []int32
+}
+
+// pageWork is a page of the match column to look through, and the candidates
+// that may be in it: chosen[lo:hi].
+type pageWork struct {
+	row    int64
+	lo, hi int
+}
+
+func (r *Reader[R]) openReader(ctx context.Context, o *Object) (*objectReader[R], error) {
+	file, err := openObject[R](ctx, r.open, *o, rowfile.ReadOptions{
+		Columns: r.t.columns(r.o.Columns), Stats: &r.o.Stats.Stats})
+	if err != nil {
+		return nil, err
+	}
+	or := &objectReader[R]{r: r, object: o, file: file}
+	if or.match, err = file.Strings(r.t.Match); err != nil {
+		or.close()
+		return nil, err
+	}
+	if o.Sidecar == "" {
+		return or, nil
+	}
+	if err := or.openSidecar(ctx); err != nil {
+		or.close()
+		return nil, err
+	}
+	return or, nil
+}
+
+func (or *objectReader[R]) openSidecar(ctx context.Context) error {
+	stats := or.r.o.Stats
+	src, err := or.r.open(ctx, or.object.Sidecar, or.object.SidecarBytes)
+	if err != nil {
+		return err
+	}
+	side, err := bloom.Open(src, or.object.SidecarBytes, func(n int64) {
+		stats.SidecarRequests.Add(1)
+		stats.SidecarBytes.Add(n)
+	})
+	if err == nil && side.Rows() != or.object.Rows {
+		err = bloom.ErrCorrupt
+	}
+	if err != nil {
+		closeSource(src)
+		if errors.Is(err, bloom.ErrCorrupt) {
+			stats.DamagedSidecars.Add(1)
+			return nil
+		}
+		return err
+	}
+	or.side, or.source = side, src
+	return nil
+}
+
+func (or *objectReader[R]) close() {
+	or.file.close()
+	if or.source != nil {
+		closeSource(or.source)
+		or.source = nil
+	}
+}
+
+// find adds what the object has of the candidates to the reader's hits.
+func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
+	or.work, or.chosen = or.work[:0], or.chosen[:0]
+	err := or.plan(c)
+	if errors.Is(err, bloom.ErrCorrupt) {
+		or.r.o.Stats.DamagedSidecars.Add(1)
+		closeSource(or.source)
+		or.side, or.source = nil, nil
+		or.work, or.chosen = or.work[:0], or.chosen[:0]
+		err = or.plan(c)
+	}
+	if err != nil {
+		return err
+	}
+	or.rows, or.which = or.rows[:0], or.which[:0]
+	if err := or.probe(ctx, c); err != nil {
+		return err
+	}
+	if or.r.o.KeysOnly && or.r.t.Unique {
+		for i, row := range or.rows {
+			or.r.hits = append(or.r.hits, found[R]{index: c[or.which[i]].index,
+				ref: Ref{or.object.Key, row}})
+		}
+		return nil
+	}
+	return or.gather(c)
+}
+
+// probe looks through the planned pages.
+func (or *objectReader[R]) probe(ctx context.Context, c []candidate) error {
+	var fetch []int64
+	for i, w := range or.work {
+		if i%fetchPages == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			fetch = fetch[:0]
+			for _, w := range or.work[i:min(i+fetchPages, len(or.work))] {
+				fetch = append(fetch, w.row)
+			}
+			if err := or.match.Fetch(fetch); err != nil {
+				return err
+			}
+		}
+		page, err := or.match.Page(w.row)
+		if err != nil {
+			return err
+		}
+		or.prober.load(c, or.chosen[w.lo:w.hi])
+		or.rows, or.which = or.prober.probe(page, or.r.t.Unique, or.rows, or.which)
+	}
+	or.r.o.Stats.KeyPages.Add(int64(len(or.work)))
+	return nil
+}
+
+// fetchPages bounds the pages that are asked for together: some 4 MB.
+const fetchPages = 128
+
+// gather reads the rows found, and takes those whose whole key is a
+// candidate's.
+func (or *objectReader[R]) gather(c []candidate) error {
+	rows := slices.Compact(or.rows)
+	at := 0
+	for len(rows) > 0 {
+		some := rows[:min(len(rows), gatherRows)]
+		rows = rows[len(some):]
+		got, err := or.file.Gather(some)
+		if err != nil {
+			return err
+		}
+		for i := range got {
+			key := or.r.t.Key(&got[i])
+			n, ok := slices.BinarySearchFunc(c[at:], key, func(c candidate, k Key) int {
+				return c.key.Compare(k)
+			})
+			at += n
+			if ok {
+				or.r.hits = append(or.r.hits, found[R]{c[at].index, Ref{or.object.Key, some[i]}, got[i]})
+			}
+		}
+	}
+	return nil
+}
+
+// gatherRows bounds the rows held at once beside the hits.
+const gatherRows = 2048
+
+// plan chooses the pages to look through.
+func (or *objectReader[R]) plan(c []candidate) error {
+	if or.side == nil {
+		return or.planByPartition(c)
+	}
+	groups := or.side.Groups()
+	for i := 0; i < len(c); {
+		next, _ := slices.BinarySearchFunc(groups, c[i].encoded, func(g bloom.Group, k []byte) int {
+			return cmp.Or(bytes.Compare(g.First, k), -1)
+		})
+		end := len(c)
+		if next < len(groups) {
+			n, _ := slices.BinarySearchFunc(c[i:], groups[next].First, func(c candidate, k []byte) int {
+				return bytes.Compare(c.encoded, k)
+			})
+			end = i + n
+		}
+		if next > 0 {
+			if err := or.planGroup(next-1, c, i, end); err != nil {
+				return err
+			}
+		}
+		i = end
+	}
+	return nil
+}
+
+// planGroup chooses pages of a group for candidates [lo, hi), asking the
+// group's filter where that is expected to cost less.
+func (or *objectReader[R]) planGroup(group int, c []candidate, lo, hi int) error {
+	pages, err := or.side.Pages(group)
+	if err != nil {
+		return err
+	}
+	mark, first := len(or.work), len(or.chosen)
+	or.assign(pages, c, lo, hi, func([]byte) bool { return true })
+	stats := or.r.o.Stats
+	if !filterPays(len(or.work)-mark, hi-lo, or.r.known.value()) {
+		stats.MergedGroups.Add(1)
+		return nil
+	}
+	filter, err := or.side.Filter(group)
+	if err != nil {
+		return err
+	}
+	or.work, or.chosen = or.work[:mark], or.chosen[:first]
+	or.assign(pages, c, lo, hi, filter.MayHold)
+	stats.FilteredGroups.Add(1)
+	stats.FilterTests.Add(int64(hi - lo))
+	stats.FilterPasses.Add(int64(len(or.chosen) - first))
+	return nil
+}
+
+// assign gives each candidate that may be there to its page.
+func (or *objectReader[R]) assign(pages []bloom.Page, c []candidate, lo, hi int, may func([]byte) bool) {
+	p := 0
+	last := -1
+	for i := lo; i < hi; i++ {
+		for p+1 < len(pages) && bytes.Compare(pages[p+1].First, c[i].encoded) <= 0 {
+			p++
+		}
+		if !may(c[i].encoded) {
+			continue
+		}
+		if p != last {
+			or.work = append(or.work, pageWork{pages[p].Row, len(or.chosen), len(or.chosen)})
+			last = p
+		}
+		or.chosen = append(or.chosen, int32(i))
+		or.work[len(or.work)-1].hi = len(or.chosen)
+	}
+}
+
+// planByPartition chooses, without a sidecar, all pages of the candidates'
+// partitions: the footer says where they lie.
+func (or *objectReader[R]) planByPartition(c []candidate) (err error) {
+	if or.pages == nil {
+		if or.pages, err = or.match.Pages(); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < len(c); {
+		p := c[i].key.Partition
+		end := i
+		for end < len(c) && c[end].key.Partition == p {
+			end++
+		}
+		from, to := or.file.Partitions(layout.Range{Lo: p, Hi: p + 1})
+		if from < to {
+			lo := len(or.chosen)
+			for j := i; j < end; j++ {
+				or.chosen = append(or.chosen, int32(j))
+			}
+			at, there := slices.BinarySearch(or.pages, from)
+			if !there {
+				at--
+			}
+			for ; at < len(or.pages) && or.pages[at] < to; at++ {
+				or.addWork(or.pages[at], lo, len(or.chosen))
+			}
+		}
+		i = end
+	}
+	return nil
+}
+
+// addWork adds a page; partitions may share one, whose candidates are joined.
+func (or *objectReader[R]) addWork(row int64, lo, hi int) {
+	if n := len(or.work); n > 0 && or.work[n-1].row == row {
+		or.work[n-1].hi = hi
+		return
+	}
+	or.work = append(or.work, pageWork{row, lo, hi})
+}

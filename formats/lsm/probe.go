@@ -1,0 +1,119 @@
+package lsm
+
+import (
+	"hash/maphash"
+	"math"
+
+	"seine/formats/rowfile"
+)
+
+// Costs in nanoseconds, measured on one core (bench_test.go): they decide
+// between asking a filter and reading pages, nothing else hangs on them.
+const (
+	pageCost   = 65_000 // read and decode a page of 1,024 keys
+	filterCost = 40_000 // read and unpack the filter of 64 Ki rows
+	testCost   = 220    // ask a filter for a key
+	falseRate  = 0.01
+)
+
+// filterPays says whether asking the filter of a group is expected to cost less
+// than looking through the pages at once. touched of its pages have candidates,
+// n candidates in all, of which a fraction known is there.
+func filterPays(touched, n int, known float64) bool {
+	if touched == 0 {
+		return false
+	}
+	pass := float64(n) * (known + (1-known)*falseRate)
+	// Passing candidates fall on the touched pages as if thrown at random.
+	left := float64(touched) * (1 - math.Pow(1-1/float64(touched), pass))
+	return filterCost+float64(n)*testCost+left*pageCost < float64(touched)*pageCost
+}
+
+// prober finds the rows of a page whose string is a candidate's.
+type prober struct {
+	seed   maphash.Seed
+	ready  bool
+	c      []candidate
+	chosen []int32
+	table  []int32 // index into chosen, plus 1
+	mask   uint64
+	lens   [4]uint64 // bit l%256 is set where a candidate has length l
+}
+
+// few is up to how many candidates are compared without a hash table.
+const few = 3
+
+// load prepares for a page with the chosen candidates.
+func (p *prober) load(c []candidate, chosen []int32) {
+	p.c, p.chosen, p.lens = c, chosen, [4]uint64{}
+	for _, i := range chosen {
+		n := len(c[i].match)
+		p.lens[n>>6&3] |= 1 << (n & 63)
+	}
+	if len(chosen) <= few {
+		return
+	}
+	if !p.ready {
+		p.seed, p.ready = maphash.MakeSeed(), true
+	}
+	size := 8
+	for size < 2*len(chosen) {
+		size *= 2
+	}
+	if cap(p.table) < size {
+		p.table = make([]int32, size)
+	}
+	p.table = p.table[:size]
+	clear(p.table)
+	p.mask = uint64(size - 1)
+	for k, i := range chosen {
+		h := maphash.String(p.seed, c[i].match) & p.mask
+		for p.table[h] != 0 {
+			h = (h + 1) & p.mask
+		}
+		p.table[h] = int32(k + 1)
+	}
+}
+
+// probe appends the rows that match and the candidates they match. With unique,
+// it stops when every candidate was found.
+func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which []int32) ([]int64, []int32) {
+	found := 0
+	from := page.Offsets[0]
+	for i, to := range page.Offsets[1:] {
+		n := to - from
+		s := page.Data[from:to]
+		from = to
+		if p.lens[n>>6&3]>>(n&63)&1 == 0 {
+			continue
+		}
+		k := p.match(s)
+		if k < 0 {
+			continue
+		}
+		rows, which = append(rows, page.Row+int64(i)), append(which, p.chosen[k])
+		if found++; unique && found == len(p.chosen) {
+			break
+		}
+	}
+	return rows, which
+}
+
+// match gives a candidate that has the string, as index into chosen; -1: none.
+func (p *prober) match(s []byte) int {
+	if len(p.chosen) <= few {
+		for k, i := range p.chosen {
+			if p.c[i].match == string(s) {
+				return k
+			}
+		}
+		return -1
+	}
+	for h := maphash.Bytes(p.seed, s) & p.mask; p.table[h] != 0; h = (h + 1) & p.mask {
+		k := int(p.table[h]) - 1
+		if p.c[p.chosen[k]].match == string(s) {
+			return k
+		}
+	}
+	return -1
+}
