@@ -110,6 +110,33 @@ func TestAddressesNothingBounded(t *testing.T) {
 	}
 }
 
+// TestAddressesPassOnAPlaceThatCameTooLate: a waiter's context ends, and its turn comes before it
+// could leave the line. The lock held here makes that order certain.
+func TestAddressesPassOnAPlaceThatCameTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAddresses(1, 0)
+		if _, err := a.Acquire(t.Context(), v4); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := a.Acquire(ctx, v4); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		a.mu.Lock()
+		cancel()
+		a.pass(a.known[v4])
+		a.mu.Unlock()
+		wait.Wait()
+		if n := a.known[v4].inFlight; n != 0 {
+			t.Errorf("%d places lost", n)
+		}
+	})
+}
+
 func TestAddressBlocks(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

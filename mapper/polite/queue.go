@@ -8,7 +8,7 @@ import (
 
 // Settings of a Queue. The zero value works.
 type Settings struct {
-	HardStop    time.Time     // slots after it are given back; zero: none
+	HardStop    time.Time     // slots at or after it are given back; zero: none
 	LongDelay   time.Duration // above it one page a round is asked for; 0: 300 s
 	FirstPause  time.Duration // first back-off without Retry-After; 0: 60 s
 	MaxPause    time.Duration // bound of back-off and Retry-After; 0: 24 h

@@ -295,13 +295,17 @@ func TestCache(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	with(t, &script{}, Settings{CacheEntries: 10}, func(t *testing.T, r *Resolver) {
+	s := &script{}
+	with(t, s, Settings{CacheEntries: 10}, func(t *testing.T, r *Resolver) {
 		for i := range 100 {
 			r.Lookup(t.Context(), fmt.Sprintf("h%d.test", i))
 			r.Lookup(t.Context(), "h0.test") // used all the time, it stays
 		}
 		if n := len(r.cache.entries); n != 10 || r.cache.recent.Len() != 10 {
 			t.Errorf("%d entries", n)
+		}
+		if n := s.count(" h0.test A"); n != 2 {
+			t.Errorf("%d questions for the name in use, want one a family", n)
 		}
 		for i, want := range map[int]bool{0: true, 99: true, 91: true, 90: false, 1: false} {
 			if _, got := r.cache.entries[fmt.Sprintf("h%d.test", i)]; got != want {

@@ -23,7 +23,6 @@ type Group struct {
 	wild     []rule // the others, longest first, Allow before Disallow
 	delay    time.Duration
 	hasDelay bool
-	specific bool
 }
 
 // rule is a line ready to be matched.
@@ -47,15 +46,11 @@ func (r *rule) size() int {
 func (f *File) Agent(token string) Group {
 	token = productToken(token)
 	if g, ok := f.merge(token); ok && token != "" {
-		g.specific = true
 		return g
 	}
 	g, _ := f.merge("*")
 	return g
 }
-
-// Specific tells whether the file named the agent, rather than speaking to everyone.
-func (g Group) Specific() bool { return g.specific }
 
 func (f *File) merge(agent string) (g Group, found bool) {
 	for i := range f.blocks {
