@@ -20,7 +20,7 @@ import (
 type script struct {
 	mu      sync.Mutex
 	answers map[string]func(reply *dns.Msg) error
-	asked   []string // "server name type" and "/tcp"
+	asked   []string // "server name type", "/tcp", "/plain" without EDNS
 	latency time.Duration
 }
 
@@ -32,6 +32,9 @@ func (s *script) Exchange(ctx context.Context, query *dns.Msg, server string,
 	note := server + " " + key
 	if tcp {
 		note += "/tcp"
+	}
+	if query.IsEdns0() == nil {
+		note += "/plain"
 	}
 	s.mu.Lock()
 	s.asked = append(s.asked, note)

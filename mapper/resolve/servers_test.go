@@ -105,7 +105,7 @@ func TestServersThatAnswerOddly(t *testing.T) {
 				}
 				return good(m)
 			}
-		}()}, found, 0, []string{"10.0.0.1 h.test A", "10.0.0.1 h.test A"}},
+		}()}, found, 0, []string{"10.0.0.1 h.test A", "10.0.0.1 h.test A/plain"}},
 		{"wrong id", Settings{Tries: 1},
 			zones{"h.test A": func(m *dns.Msg) error { m.Id++; return good(m) }},
 			"dns server failure 30s", 0, []string{"10.0.0.1 h.test A"}},
