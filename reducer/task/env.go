@@ -56,14 +56,7 @@ func (e Env) Source() lsm.Source {
 
 // Snapshot is the manifest after commit n; snapshot 0 is empty.
 func (e Env) Snapshot(ctx context.Context, n uint64) (*lsm.Manifest, error) {
-	if n == 0 {
-		return &lsm.Manifest{Format: lsm.Format}, nil
-	}
-	m, err := lsm.At(ctx, e.Source(), n)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot %d: %w", n, err)
-	}
-	return m, nil
+	return lsm.At(ctx, e.Source(), n)
 }
 
 // Finish ends a task: it puts its end object, a *taskend.Generate or

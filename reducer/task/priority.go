@@ -2,6 +2,7 @@ package task
 
 import (
 	"math"
+	"strings"
 
 	"seine/formats/schema"
 	"seine/formats/settings"
@@ -92,4 +93,10 @@ func unit(v float64) float64 {
 		return 0
 	}
 	return min(v, 1)
+}
+
+// HomePage says whether a URL in normal form is the "/" of its host.
+func HomePage(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	return strings.IndexByte(rest, '/') == len(rest)-1
 }

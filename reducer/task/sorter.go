@@ -1,18 +1,18 @@
 package task
 
 import (
+	"bufio"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-
-	"seine/formats/rowfile"
 )
 
 // Sorter sorts more rows than memory holds: full batches are sorted and
 // spilled to scratch, and Open merges them. Rows that compare as equal come in
 // no fixed order, so compare whole rows. Rows are kept beyond Add: they must
-// own their strings (a cursor's rows may not).
+// own their strings, for those of a cursor keep its pages alive.
 type Sorter[R any] struct {
 	dir   string
 	name  string
@@ -31,11 +31,16 @@ type spilled struct {
 	size int64
 }
 
-// NewSorter sorts by cmp, holding at most bound bytes of rows, as size counts
-// them.
+// leastSort is the least that a sorter holds, bytes: below it a spill costs more
+// than it frees.
+const leastSort = 16 << 10
+
+// NewSorter sorts by cmp, holding at most bound bytes of rows (at least 16 KiB),
+// as size counts them.
 func NewSorter[R any](e Env, name string, bound int64, size func(*R) int,
 	cmp func(a, b *R) int) *Sorter[R] {
-	return &Sorter[R]{dir: e.Scratch, name: name, cmp: cmp, size: size, bound: bound}
+	return &Sorter[R]{dir: e.Scratch, name: name, cmp: cmp, size: size,
+		bound: max(bound, leastSort)}
 }
 
 // Add takes a row.
@@ -70,15 +75,36 @@ func (s *Sorter[R]) flush() error {
 }
 
 func writeSpill[R any](file *scratchFile, rows []R) (int64, error) {
-	w := rowfile.NewWriter[R](file, rowfile.Options{Codec: rowfile.Snappy})
-	if err := w.Write(rows...); err != nil {
-		w.Abort()
-		return 0, err
-	}
-	if err := w.Finish(); err != nil {
-		return 0, err
+	// Gob, not Parquet: a spill is read once, by this process, row by row, and a
+	// Parquet writer would take more memory than the batch that is spilled.
+	w := gob.NewEncoder(file)
+	for i := range rows {
+		if err := w.Encode(&rows[i]); err != nil {
+			return 0, err
+		}
 	}
 	return file.size()
+}
+
+// spillReader reads a spilled batch.
+type spillReader[R any] struct {
+	rows *gob.Decoder
+	row  R
+}
+
+func newSpillReader[R any](s spilled) *spillReader[R] {
+	section := io.NewSectionReader(s.file.file, 0, s.size)
+	return &spillReader[R]{rows: gob.NewDecoder(bufio.NewReaderSize(section, scratchBuffer))}
+}
+
+// next returns a row that is valid until the next call, or io.EOF.
+func (r *spillReader[R]) next() (*R, error) {
+	var zero R
+	r.row = zero // zero fields are not in the stream
+	if err := r.rows.Decode(&r.row); err != nil {
+		return nil, err
+	}
+	return &r.row, nil
 }
 
 func (s *Sorter[R]) sort() {
@@ -99,11 +125,7 @@ func (s *Sorter[R]) Open() (*Sorted[R], error) {
 	}
 	sorted := &Sorted[R]{name: s.name, cmp: s.cmp}
 	for _, run := range s.spill {
-		f, err := rowfile.Open[R](run.file.file, run.size, rowfile.ReadOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("read spilled %s: %w", s.name, err)
-		}
-		sorted.runs = append(sorted.runs, f.Scan(0, f.NumRows()))
+		sorted.runs = append(sorted.runs, newSpillReader[R](run))
 		sorted.heads = append(sorted.heads, nil)
 	}
 	for i := range sorted.runs {
@@ -147,7 +169,7 @@ type Sorted[R any] struct {
 	memory []R
 	name   string
 	cmp    func(a, b *R) int
-	runs   []*rowfile.Cursor[R]
+	runs   []*spillReader[R]
 	heads  []*R // of each run; nil at its end
 	given  int  // the run whose head Next gave, plus one; 0: none
 }
@@ -182,7 +204,7 @@ func (s *Sorted[R]) Next() (*R, error) {
 }
 
 func (s *Sorted[R]) advance(i int) error {
-	row, err := s.runs[i].Next()
+	row, err := s.runs[i].next()
 	if errors.Is(err, io.EOF) {
 		row, err = nil, nil
 	}

@@ -1,0 +1,250 @@
+package generate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"seine/formats/lsm"
+	"seine/formats/schema"
+	"seine/formats/scope"
+	"seine/formats/weburl"
+	"seine/reducer/task"
+)
+
+// Names of the counts of a task.
+const (
+	countSelected = "selected"
+	countPopped   = "popped"
+	countDropped  = "dropped"  // not live
+	countReturned = "returned" // not due: back to waiting as it was
+	countMoved    = "moved"    // became due
+	countDeferred = "deferred" // to a slot or the end of a back-off
+	countSlot     = "deferred_slot"
+	countBackoff  = "deferred_backoff"
+	countRefused  = "refused" // and refused_REASON
+)
+
+// urlColumns are the columns of urls that generate needs.
+var urlColumns = []string{"partition", "domain", "host", "url", "delta", "priority", "depth",
+	"seed", "queued", "etag", "last_modified", "content_hash", "simhash", "crawl_count",
+	"fail_count", "last_crawled", "html_blob_path", "blob_offset", "blob_length"}
+
+var domainColumns = []string{"partition", "domain", "host", "delay_ms", "backoff_until",
+	"next_slot", "pages", "near_duplicates"}
+
+var hostColumns = []string{"partition", "domain", "host", "latency_ms"}
+
+// decideBatch joins the rows with urls, domains and hosts, and decides them in
+// order. Rows of a partition that is done meanwhile stay popped for nothing.
+func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
+	known, err := g.urls(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if err := g.groups(ctx, batch); err != nil {
+		return err
+	}
+	for _, c := range batch {
+		for i := range c.rows {
+			if c.part.done() {
+				c.part.pending = append(c.rows[i:len(c.rows):len(c.rows)], c.part.pending...)
+				break
+			}
+			row := c.rows[i]
+			c.part.decided(row)
+			g.counts[countPopped]++
+			url := known[task.FrontierKey(&row.row)]
+			if err := g.decide(c.part, &row.row, url); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// urls looks the rows' URLs up.
+func (g *generation) urls(ctx context.Context, batch []chunk) (map[lsm.Key]*schema.URL, error) {
+	var keys []lsm.Key
+	for _, c := range batch {
+		for i := range c.rows {
+			keys = append(keys, task.FrontierKey(&c.rows[i].row))
+		}
+	}
+	keys = distinct(keys)
+	found := make(map[lsm.Key]*schema.URL, len(keys))
+	err := lsm.URLs().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.URLs], keys,
+		lsm.LookupOptions{Columns: urlColumns}, func(hit lsm.Hit[schema.URL]) error {
+			row := hit.Row
+			found[keys[hit.Index]] = &row
+			return nil
+		})
+	if err != nil {
+		return nil, fmt.Errorf("look up popped URLs: %w", err)
+	}
+	return found, nil
+}
+
+func distinct(keys []lsm.Key) []lsm.Key {
+	slices.SortFunc(keys, lsm.Key.Compare)
+	return slices.Compact(keys)
+}
+
+// groupKey is the key in domains of the politeness group of a row.
+func (g *generation) groupKey(row *schema.FrontierRow) lsm.Key {
+	key := lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain}
+	if g.settings.GroupByHost {
+		key.Host = row.Host
+	}
+	return key
+}
+
+// groups sets up the groups and hosts of the rows that their partitions have
+// not met yet.
+func (g *generation) groups(ctx context.Context, batch []chunk) error {
+	var keys, hosts []lsm.Key
+	owner := map[uint16]*partition{}
+	for _, c := range batch {
+		owner[c.part.p] = c.part
+		for i := range c.rows {
+			row := &c.rows[i].row
+			key := g.groupKey(row)
+			group := c.part.groups[key]
+			if group == nil {
+				keys = append(keys, key)
+			} else if _, ok := group.hosts[row.Host]; ok {
+				continue
+			}
+			host := lsm.Key{Partition: key.Partition, Domain: row.Domain, Host: row.Host}
+			hosts = append(hosts, host)
+		}
+	}
+	if err := g.newGroups(ctx, distinct(keys), owner); err != nil {
+		return err
+	}
+	return g.newHosts(ctx, distinct(hosts), owner)
+}
+
+func (g *generation) newGroups(ctx context.Context, keys []lsm.Key,
+	owner map[uint16]*partition) error {
+	duration := g.round.Duration
+	if duration <= 0 {
+		duration = g.settings.RoundDuration.D().Milliseconds()
+	}
+	for _, key := range keys {
+		owner[key.Partition].groups[key] = newGroup(key, schema.Domain{}, g.settings, duration)
+	}
+	err := lsm.Domains().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.Domains], keys,
+		lsm.LookupOptions{Columns: domainColumns}, func(hit lsm.Hit[schema.Domain]) error {
+			key := keys[hit.Index]
+			owner[key.Partition].groups[key] = newGroup(key, hit.Row, g.settings, duration)
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("look up domains: %w", err)
+	}
+	return nil
+}
+
+func (g *generation) newHosts(ctx context.Context, keys []lsm.Key,
+	owner map[uint16]*partition) error {
+	set := func(key lsm.Key, latency int64) {
+		group := lsm.Key{Partition: key.Partition, Domain: key.Domain}
+		if g.settings.GroupByHost {
+			group.Host = key.Host
+		}
+		owner[key.Partition].groups[group].hosts[key.Host] = latency
+	}
+	for _, key := range keys {
+		set(key, 0)
+	}
+	err := lsm.Hosts().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.Hosts], keys,
+		lsm.LookupOptions{Columns: hostColumns}, func(hit lsm.Hit[schema.Host]) error {
+			set(keys[hit.Index], hit.Row.Latency)
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("look up hosts: %w", err)
+	}
+	return nil
+}
+
+// decide says what becomes of a popped row; url is nil where urls has none.
+func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.URL) error {
+	if url == nil || url.Queued == 0 || url.Queued != row.Ticket {
+		g.counts[countDropped]++
+		return nil
+	}
+	if !g.takes(row) {
+		return g.back(*row)
+	}
+	verdict, err := g.judge(row, url)
+	if err != nil {
+		return err
+	}
+	if !verdict.Accepted {
+		return g.refuse(row, verdict)
+	}
+	group := p.groups[g.groupKey(row)]
+	if group.backoff > g.now {
+		g.counts[countDeferred]++
+		g.counts[countBackoff]++
+		later := *row
+		later.Depth, later.Due, later.Why = url.Depth, group.backoff, schema.WhyBackoff
+		return g.out.deferred.Add(later)
+	}
+	return p.keep(group, g.list(row, url))
+}
+
+// keep lists a row or marks it for a slot; which of the two may change until
+// the partition is done.
+func (p *partition) keep(group *group, row schema.List) error {
+	n := int32(len(p.listing))
+	row.Position = n
+	ok, evicted := group.admit(n, row.Host, row.URL)
+	p.listing = append(p.listing, ok)
+	if ok {
+		p.listed++
+	}
+	if evicted >= 0 {
+		p.listing[evicted] = false
+		p.listed--
+	}
+	return p.kept.Add(row)
+}
+
+// judge asks today's scope. A row of urls is in normal form, so one that does
+// not parse is damage.
+func (g *generation) judge(row *schema.FrontierRow, url *schema.URL) (scope.Verdict, error) {
+	normal, err := weburl.Normalize(row.URL, weburl.Options{})
+	if err != nil {
+		return scope.Verdict{}, fmt.Errorf("URL in the frontier: %w", err)
+	}
+	return g.scope.Decide(normal, row.Domain, int(url.Depth)), nil
+}
+
+func (g *generation) refuse(row *schema.FrontierRow, v scope.Verdict) error {
+	reason := schema.OutOfScope
+	switch {
+	case v.Code == scope.ByRule:
+		reason = schema.RuleOut
+	case v.Code == scope.TooLong || strings.HasPrefix(v.Code, schema.TrapPrefix):
+		reason = schema.Trap
+	}
+	g.counts[countRefused]++
+	g.counts[countRefused+"_"+reason]++
+	return g.out.refused.Add(schema.Fetch{Domain: row.Domain, Host: row.Host, URL: row.URL,
+		Round: int64(g.task.Spec.Job), Final: true, Kind: "page", StartedAt: g.now,
+		Reason: reason, Detail: v.Code, Rule: v.Rule})
+}
+
+func (g *generation) list(row *schema.FrontierRow, url *schema.URL) schema.List {
+	return schema.List{Partition: row.Partition, Domain: row.Domain, Host: row.Host, URL: row.URL,
+		Band: task.Band(row.Rank, g.asOf), Priority: row.Priority, Depth: url.Depth,
+		Seed: url.Seed, Due: row.Due, Why: row.Why, Rank: row.Rank, Ticket: row.Ticket,
+		ETag: url.ETag, LastModified: url.LastModified, ContentHash: url.ContentHash,
+		SimHash: url.SimHash, CrawlCount: url.CrawlCount, FailCount: url.FailCount,
+		LastCrawled: url.LastCrawled, BlobPath: url.BlobPath, BlobOffset: url.BlobOffset,
+		BlobLength: url.BlobLength, Round: int64(g.task.Spec.Job)}
+}

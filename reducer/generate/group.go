@@ -1,0 +1,177 @@
+package generate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"seine/formats/lsm"
+	"seine/formats/schema"
+	"seine/formats/settings"
+)
+
+// slowDelay is the delay in ms beyond which a group gets one URL a round
+// (DESIGN §12).
+const slowDelay = 300_000
+
+// group is a politeness group at work: what of the round's time its listed URLs
+// take, and by path prefix which they are.
+type group struct {
+	key      lsm.Key          // Host only where each host is a group
+	delay    int64            // ms
+	nextSlot int64            // ms since 1970; 0: none given away
+	backoff  int64            // ms since 1970
+	budget   int64            // ms of the round
+	hosts    map[string]int64 // latency in ms by host
+
+	used     int64 // ms of the budget that the listed URLs take
+	crowded  bool  // more candidates came than the budget holds
+	prefixes map[string]*prefix
+	largest  []*prefix // of those with the most listed URLs; nil: not known
+	deferred int64
+}
+
+// prefix is a group's listed URLs below one first path segment of one host, by
+// their numbers in pop order.
+type prefix struct {
+	listed []int32
+	costs  []int64
+}
+
+// newGroup sets a group up from its row in domains, the zero row if it has none.
+func newGroup(key lsm.Key, row schema.Domain, s settings.Settings, duration int64) *group {
+	g := &group{key: key, delay: row.Delay, nextSlot: row.NextSlot, backoff: row.BackoffUntil,
+		budget: duration, hosts: map[string]int64{}, prefixes: map[string]*prefix{}}
+	if g.delay <= 0 {
+		g.delay = s.Delay.D().Milliseconds()
+	}
+	if row.Pages >= 50 && 2*row.NearDup >= row.Pages {
+		g.budget /= 2 // its new pages are mostly near-duplicates: looks like a trap
+	}
+	if g.delay > slowDelay {
+		g.budget = 0
+	}
+	return g
+}
+
+// cost is what a request to a host takes of the group's time, ms.
+func (g *group) cost(host string) int64 { return max(g.delay+g.hosts[host], 1) }
+
+// admit takes candidate number n, or not. A group takes what fits into its
+// budget, and at least one. When it is full, a candidate of a path prefix with
+// at least two URLs less than the largest one takes the place of the largest
+// one's last: the same as going round the prefixes, without knowing the
+// candidates before. evicted is that URL's number, or -1.
+func (g *group) admit(n int32, host, url string) (ok bool, evicted int32) {
+	cost := g.cost(host)
+	p := g.prefixes[pathPrefix(host, url)]
+	if g.used == 0 || g.used+cost <= g.budget {
+		g.list(p, n, cost, host, url)
+		return true, -1
+	}
+	g.crowded = true
+	count := 0
+	if p != nil {
+		count = len(p.listed)
+	}
+	big := g.big()
+	last := len(big.listed) - 1
+	freed := big.costs[last]
+	if len(big.listed) < count+2 || g.used-freed+cost > g.budget {
+		return false, -1
+	}
+	evicted = big.listed[last]
+	big.listed, big.costs = big.listed[:last], big.costs[:last]
+	g.used -= freed
+	g.largest = g.largest[:len(g.largest)-1]
+	g.list(p, n, cost, host, url)
+	return true, evicted
+}
+
+func (g *group) list(p *prefix, n int32, cost int64, host, url string) {
+	if p == nil {
+		p = &prefix{}
+		g.prefixes[pathPrefix(host, url)] = p
+	}
+	p.listed, p.costs = append(p.listed, n), append(p.costs, cost)
+	g.used += cost
+	if len(g.largest) > 0 && len(p.listed) >= len(g.largest[0].listed) {
+		g.largest = nil
+	}
+}
+
+// big is the prefix with the most listed URLs, of several the one whose last
+// came last. Sizes only fall once a group is full, so the list of the largest
+// is used up before it is made again.
+func (g *group) big() *prefix {
+	if len(g.largest) == 0 {
+		most := 0
+		for _, p := range g.prefixes {
+			most = max(most, len(p.listed))
+		}
+		g.largest = nil
+		for _, p := range g.prefixes {
+			if len(p.listed) == most {
+				g.largest = append(g.largest, p)
+			}
+		}
+		slices.SortFunc(g.largest, func(a, b *prefix) int {
+			return cmp.Compare(a.listed[most-1], b.listed[most-1])
+		})
+	}
+	return g.largest[len(g.largest)-1]
+}
+
+// order gives the numbers of the listed URLs in the order of fetching: as
+// popped; where there were more candidates than room, round the prefixes.
+func (g *group) order() []int32 {
+	type place struct {
+		turn int
+		n    int32
+	}
+	var places []place
+	for _, p := range g.prefixes {
+		for turn, n := range p.listed {
+			if !g.crowded {
+				turn = 0
+			}
+			places = append(places, place{turn, n})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.n, b.n))
+	})
+	order := make([]int32, len(places))
+	for i, p := range places {
+		order[i] = p.n
+	}
+	return order
+}
+
+// slot gives away the group's next slot: after those given away before and
+// after the round's own URLs.
+func (g *group) slot(now int64, host string) int64 {
+	if g.deferred == 0 {
+		g.nextSlot = max(g.nextSlot, now+g.used)
+	}
+	g.deferred++
+	slot := g.nextSlot
+	g.nextSlot += g.cost(host)
+	return slot
+}
+
+// pathPrefix is what a huge domain's share goes round: the host and the first
+// segment of the path, if that is a directory.
+func pathPrefix(host, url string) string {
+	_, rest, _ := strings.Cut(url, "://")
+	at := strings.IndexByte(rest, '/')
+	if at < 0 {
+		return host
+	}
+	path, _, _ := strings.Cut(rest[at+1:], "?")
+	segment, _, directory := strings.Cut(path, "/")
+	if !directory {
+		return host
+	}
+	return host + "/" + segment
+}
