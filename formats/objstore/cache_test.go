@@ -34,7 +34,8 @@ func cached(t *testing.T, n int, maxBytes int64) (*objstore.Cache, *fault.Store,
 	t.Helper()
 	s, content := newObject(t, n)
 	dir := t.TempDir()
-	c := newCache(t, s, objstore.CacheOptions{Dir: dir, MaxBytes: maxBytes, BlockBytes: 10, ScanBytes: 500})
+	c := newCache(t, s, objstore.CacheOptions{Dir: dir, MaxBytes: maxBytes,
+		BlockBytes: 10, ScanBytes: 500})
 	return c, s, content, dir
 }
 
@@ -206,7 +207,8 @@ func TestCacheForgets(t *testing.T) {
 	if err := c.Delete(t.Context(), "k"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ReadAt(t.Context(), "k", make([]byte, 1), 0); !errors.Is(err, objstore.ErrNotExist) {
+	_, err := c.ReadAt(t.Context(), "k", make([]byte, 1), 0)
+	if !errors.Is(err, objstore.ErrNotExist) {
 		t.Errorf("after delete: %v", err)
 	}
 }
@@ -267,7 +269,8 @@ func TestCacheSharesFlights(t *testing.T) {
 func TestCacheErrors(t *testing.T) {
 	c, s, content, _ := cached(t, 100, 1<<20)
 	s.SetPlan(fault.At(0, fault.Fault{Torn: true}))
-	if _, err := c.ReadAt(t.Context(), "k", make([]byte, 30), 0); !errors.Is(err, objstore.ErrUnavailable) {
+	_, err := c.ReadAt(t.Context(), "k", make([]byte, 30), 0)
+	if !errors.Is(err, objstore.ErrUnavailable) {
 		t.Errorf("torn read: %v", err)
 	}
 	checkRead(t, c, content, 0, 30) // nothing of the torn one was kept
@@ -289,6 +292,7 @@ func TestProbeRefuses(t *testing.T) {
 // ignorant takes conditional puts and ignores the condition.
 type ignorant struct{ objstore.Store }
 
-func (s *ignorant) Put(ctx context.Context, key string, b objstore.Body, _ objstore.PutOptions) error {
+func (s *ignorant) Put(ctx context.Context, key string, b objstore.Body,
+	_ objstore.PutOptions) error {
 	return s.Store.Put(ctx, key, b, objstore.PutOptions{})
 }

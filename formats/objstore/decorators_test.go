@@ -38,6 +38,8 @@ func TestConformance(t *testing.T) {
 
 var unavailable = fault.Fault{Before: objstore.ErrUnavailable}
 
+func anything(fault.Op) bool { return true }
+
 func TestRetryOutlastsAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -77,7 +79,7 @@ func TestRetryOutlastsAnOutage(t *testing.T) {
 
 func TestRetryGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := fault.New(mem.New(), fault.When(func(fault.Op) bool { return true }, unavailable))
+		down := fault.New(mem.New(), fault.When(anything, unavailable))
 		s := objstore.NewRetry(down, objstore.Backoff{Tries: 3})
 		if _, err := s.Get(t.Context(), "a"); !errors.Is(err, objstore.ErrUnavailable) {
 			t.Errorf("got %v", err)
@@ -95,9 +97,11 @@ func TestRetryGivesUp(t *testing.T) {
 }
 
 func TestRetryTriesOnlyWhatMayPass(t *testing.T) {
-	for _, err := range []error{objstore.ErrNotExist, objstore.ErrExists, objstore.ErrFull, errors.New("x")} {
-		s := fault.New(mem.New(), fault.When(func(fault.Op) bool { return true }, fault.Fault{Before: err}))
-		if _, got := objstore.NewRetry(s, objstore.Backoff{}).Get(t.Context(), "a"); !errors.Is(got, err) {
+	for _, err := range []error{objstore.ErrNotExist, objstore.ErrExists, objstore.ErrFull,
+		errors.New("x")} {
+		s := fault.New(mem.New(), fault.When(anything, fault.Fault{Before: err}))
+		_, got := objstore.NewRetry(s, objstore.Backoff{}).Get(t.Context(), "a")
+		if !errors.Is(got, err) {
 			t.Errorf("got %v, want %v", got, err)
 		}
 		if n := len(s.Ops()); n != 1 {
@@ -145,7 +149,7 @@ func TestRetryListGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.SetPlan(fault.Times(3, fault.When(func(fault.Op) bool { return true }, fault.Fault{Torn: true})))
+		s.SetPlan(fault.Times(3, fault.When(anything, fault.Fault{Torn: true})))
 		var got []string
 		err := objstore.NewRetry(s, objstore.Backoff{}).List(t.Context(), "p/", "",
 			func(i objstore.Info) error { got = append(got, i.Key); return nil })

@@ -46,7 +46,8 @@ func TestReadRanges(t *testing.T) {
 		{"the same twice", []objstore.Range{{Off: 9, Len: 9}, {Off: 9, Len: 9}}, 1},
 		{"empty", []objstore.Range{{Off: 7, Len: 0}}, 0},
 		{"at the end", []objstore.Range{{Off: size - 1, Len: 1}, {Off: size, Len: 0}}, 1},
-		{"large ones stay apart", []objstore.Range{{Off: 0, Len: 6 << 20}, {Off: 6 << 20, Len: 6 << 20}}, 2},
+		{"large ones stay apart", []objstore.Range{{Off: 0, Len: 6 << 20},
+			{Off: 6 << 20, Len: 6 << 20}}, 2},
 		{"inside a large one", []objstore.Range{{Off: 0, Len: 12 << 20}, {Off: 1 << 20, Len: 9}}, 1},
 		{"many", []objstore.Range{{Off: 0, Len: 1}, {Off: 1 << 20, Len: 1}, {Off: 2 << 20, Len: 1},
 			{Off: 3 << 20, Len: 1}, {Off: 4 << 20, Len: 1}, {Off: 5 << 20, Len: 1}, {Off: 6 << 20, Len: 1},
@@ -90,7 +91,8 @@ func TestReaderFails(t *testing.T) {
 	s, _ := newObject(t, 1<<20)
 	s.SetPlan(fault.At(1, fault.Fault{Before: objstore.ErrUnavailable}))
 	r := objstore.Open(t.Context(), s, "k", 1<<20)
-	_, err := r.ReadRanges([]objstore.Range{{Off: 0, Len: 1}, {Off: 1 << 19, Len: 1}, {Off: 1<<20 - 1, Len: 1}})
+	_, err := r.ReadRanges([]objstore.Range{{Off: 0, Len: 1}, {Off: 1 << 19, Len: 1},
+		{Off: 1<<20 - 1, Len: 1}})
 	if !errors.Is(err, objstore.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

@@ -97,19 +97,21 @@ func TestEncodeRefuses(t *testing.T) {
 		return e
 	}
 	for name, e := range map[string]tasklog.Entry{
-		"nothing":           {},
-		"unknown kind":      bad(func(e *tasklog.Entry) { e.Kind = "seal" }),
-		"no attempt":        bad(func(e *tasklog.Entry) { e.Attempt = tasklog.Attempt{} }),
-		"no chunk":          bad(func(e *tasklog.Entry) { e.Chunk = nil }),
-		"chunk and end":     bad(func(e *tasklog.Entry) { e.End = &tasklog.End{} }),
-		"another's chunk":   bad(func(e *tasklog.Entry) { e.Chunk.Attempt = second }),
-		"negative number":   bad(func(e *tasklog.Entry) { e.Chunk.Seq = -1 }),
-		"backwards":         bad(func(e *tasklog.Entry) { e.Chunk.To = 1 }),
-		"object without":    bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Key = "" }),
-		"negative size":     bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Size = -1 }),
-		"digest in capital": bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Digest = strings.Repeat("FF", 32) }),
-		"short digest":      bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Digest = "ff" }),
-		"end of nobody":     endEntry(first, tasklog.Chunk{}),
+		"nothing":         {},
+		"unknown kind":    bad(func(e *tasklog.Entry) { e.Kind = "seal" }),
+		"no attempt":      bad(func(e *tasklog.Entry) { e.Attempt = tasklog.Attempt{} }),
+		"no chunk":        bad(func(e *tasklog.Entry) { e.Chunk = nil }),
+		"chunk and end":   bad(func(e *tasklog.Entry) { e.End = &tasklog.End{} }),
+		"another's chunk": bad(func(e *tasklog.Entry) { e.Chunk.Attempt = second }),
+		"negative number": bad(func(e *tasklog.Entry) { e.Chunk.Seq = -1 }),
+		"backwards":       bad(func(e *tasklog.Entry) { e.Chunk.To = 1 }),
+		"object without":  bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Key = "" }),
+		"negative size":   bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Size = -1 }),
+		"digest in capital": bad(func(e *tasklog.Entry) {
+			e.Chunk.Objects[0].Digest = strings.Repeat("FF", 32)
+		}),
+		"short digest":  bad(func(e *tasklog.Entry) { e.Chunk.Objects[0].Digest = "ff" }),
+		"end of nobody": endEntry(first, tasklog.Chunk{}),
 	} {
 		if data, err := tasklog.Encode(e); err == nil {
 			t.Errorf("%s: encoded as %s", name, data)
@@ -118,7 +120,8 @@ func TestEncodeRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, e := range []tasklog.Entry{openEntry(first), chunkEntry(first, 0), endEntry(second, chunk(first, 0))} {
+	for _, e := range []tasklog.Entry{openEntry(first), chunkEntry(first, 0),
+		endEntry(second, chunk(first, 0))} {
 		data, err := tasklog.Encode(e)
 		if err != nil {
 			f.Fatal(err)
@@ -166,7 +169,8 @@ func TestAttemptText(t *testing.T) {
 }
 
 func TestAttemptOrder(t *testing.T) {
-	order := []tasklog.Attempt{{}, {N: 1}, {Epoch: 1}, {Epoch: 1, N: 1}, {Epoch: 1, N: 2}, {Epoch: 2, N: 1}}
+	order := []tasklog.Attempt{{}, {N: 1}, {Epoch: 1}, {Epoch: 1, N: 1}, {Epoch: 1, N: 2},
+		{Epoch: 2, N: 1}}
 	for i, a := range order {
 		for j, b := range order {
 			if a.Less(b) != (i < j) || (a.Compare(b) == 0) != (i == j) {
@@ -174,4 +178,15 @@ func TestAttemptOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzParseAttempt(f *testing.F) {
+	for _, s := range []string{"e000001-a0003", "e1-a1", "e000001-a-001", "e000001-a0003-a1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if a, err := tasklog.ParseAttempt(s); err == nil && a.String() != s {
+			t.Errorf("%q is read as %+v, which prints %s", s, a, a)
+		}
+	})
 }

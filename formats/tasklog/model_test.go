@@ -219,7 +219,8 @@ func verifyActor(a *actor, final tasklog.State, counted map[string]int) error {
 		}
 		return nil
 	}
-	if a.err != nil && !errors.Is(a.err, tasklog.ErrStaleAttempt) && !errors.Is(a.err, tasklog.ErrEnded) {
+	if a.err != nil && !errors.Is(a.err, tasklog.ErrStaleAttempt) &&
+		!errors.Is(a.err, tasklog.ErrEnded) {
 		return a.err
 	}
 	known := map[string]bool{}

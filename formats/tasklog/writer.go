@@ -53,7 +53,8 @@ func Open(ctx context.Context, log Log, keyOf func(n int) string, attempt Attemp
 
 // touched says whether the attempt has done anything but to open the log.
 func (s *State) touched(a Attempt) bool {
-	return s.EndedBy == a || slices.ContainsFunc(s.Chunks, func(c Chunk) bool { return c.Attempt == a })
+	return s.EndedBy == a ||
+		slices.ContainsFunc(s.Chunks, func(c Chunk) bool { return c.Attempt == a })
 }
 
 // State is what the log says, as far as this writer has read and written it.

@@ -40,7 +40,8 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	if len(want.Chunks) != 3 || want.End == nil || want.Next != 6 {
 		t.Fatalf("without faults: %+v", want)
 	}
-	for _, f := range []fault.Fault{{Before: objstore.ErrUnavailable}, {After: objstore.ErrUnavailable}} {
+	for _, f := range []fault.Fault{{Before: objstore.ErrUnavailable},
+		{After: objstore.ErrUnavailable}} {
 		for n := range clean.Ops() {
 			got := twoAttempts(t, fault.New(mem.New(), fault.At(n, f)))
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -92,7 +93,8 @@ func TestStaleWriterStops(t *testing.T) {
 		t.Errorf("end: got %v, want ErrStaleAttempt", err)
 	}
 	for _, a := range []tasklog.Attempt{first, {N: 99}} {
-		if _, _, err := tasklog.Open(t.Context(), log, keyOf, a); !errors.Is(err, tasklog.ErrStaleAttempt) {
+		_, _, err := tasklog.Open(t.Context(), log, keyOf, a)
+		if !errors.Is(err, tasklog.ErrStaleAttempt) {
 			t.Errorf("open as %s: got %v, want ErrStaleAttempt", a, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // written returns the bytes of a generation's file with these records.
-func written(t testing.TB, payloads ...string) []byte {
+func written(t *testing.T, payloads ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := spool.Open(dir, "s", bound)
@@ -107,26 +107,4 @@ func TestDamageIsCounted(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" || len(got) != 1 {
 		t.Errorf("%q, recovery (-want +got):\n%s", got, diff)
 	}
-}
-
-func FuzzReplay(f *testing.F) {
-	f.Add(written(f, "a"))
-	f.Add(written(f, "first", "", "third"))
-	f.Add([]byte{})
-	f.Add([]byte("seine spool 1\n\xff\xff\xff\xff0000"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, r := recovered(t, data)
-		used := int64(0)
-		for _, p := range got {
-			used += int64(len(p)) + 8
-		}
-		if used > int64(len(data)) || r.Lost > int64(len(data)) {
-			t.Fatalf("%d bytes gave records of %d, %d lost", len(data), used, r.Lost)
-		}
-		if len(got) > 0 { // what was read, written again, is the same file up to there
-			if again := written(t, got...); string(again) != string(data[:len(again)]) {
-				t.Fatalf("records %q are not those of the file", got)
-			}
-		}
-	})
 }

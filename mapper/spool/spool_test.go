@@ -192,7 +192,8 @@ func TestBound(t *testing.T) {
 	if err := s.Append(piece); err != nil {
 		t.Errorf("after a chunk: %v", err)
 	}
-	if err := s.Append(make([]byte, spool.MaxRecord), []byte("x")); err == nil || errors.Is(err, spool.ErrFull) {
+	err = s.Append(make([]byte, spool.MaxRecord), []byte("x"))
+	if err == nil || errors.Is(err, spool.ErrFull) {
 		t.Errorf("too large a record: got %v, want an error that sealing does not cure", err)
 	}
 }

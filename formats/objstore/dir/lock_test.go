@@ -54,7 +54,8 @@ func TestLock(t *testing.T) {
 func checkHolder(t *testing.T, root, address string) {
 	t.Helper()
 	owner, held, err := dir.Holder(root)
-	if err != nil || !held || owner.PID != os.Getpid() || owner.Address != address || owner.Since.IsZero() {
+	if err != nil || !held || owner.PID != os.Getpid() || owner.Address != address ||
+		owner.Since.IsZero() {
 		t.Errorf("holder is %+v, held %t, %v; want this process at %s", owner, held, err, address)
 	}
 }

@@ -52,3 +52,20 @@ func TestParseAddressRefuses(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseAddress(f *testing.F) {
+	f.Add("s3://b/crawl?endpoint=http://localhost:9000&region=r&path-style=true")
+	f.Add("s3://b/%C3%BC%20x?endpoint=%5B::1%5D:9")
+	f.Add("s3://b//x//")
+	f.Fuzz(func(t *testing.T, address string) {
+		none := func(string) string { return "" }
+		a, err := s3.ParseAddress(address, none)
+		if err != nil {
+			return
+		}
+		again, err := s3.ParseAddress(a.String(), none)
+		if err != nil || a != again {
+			t.Errorf("%q is %+v, printed %s, which is %+v, %v", address, a, a, again, err)
+		}
+	})
+}

@@ -148,7 +148,8 @@ func (s *Store) ReadAt(ctx context.Context, key string, p []byte, off int64) (in
 		}
 		return 0, classify(ctx, "read", key, err)
 	}
-	if got, want := header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off); !strings.HasPrefix(got, want) {
+	got, want := header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off)
+	if !strings.HasPrefix(got, want) {
 		return 0, errors.Join(fmt.Errorf("read %s: asked for %s…, got range %q", key, want, got),
 			body.Close())
 	}
@@ -289,13 +290,15 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 		err := s.client.RemoveObject(ctx, s.bucket, s.prefix+keys[0], minio.RemoveObjectOptions{})
 		return ignoreMissing(classify(ctx, "delete", keys[0], err))
 	}
-	results, err := s.client.RemoveObjectsWithIter(ctx, s.bucket, func(yield func(minio.ObjectInfo) bool) {
+	objects := func(yield func(minio.ObjectInfo) bool) {
 		for _, key := range keys {
 			if !yield(minio.ObjectInfo{Key: s.prefix + key}) {
 				return
 			}
 		}
-	}, minio.RemoveObjectsOptions{})
+	}
+	results, err := s.client.RemoveObjectsWithIter(ctx, s.bucket, objects,
+		minio.RemoveObjectsOptions{})
 	if err != nil {
 		return classify(ctx, "delete", keys[0], err)
 	}

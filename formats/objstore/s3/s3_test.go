@@ -38,7 +38,8 @@ func TestNoBucket(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = objstore.Probe(t.Context(), s)
-	if err == nil || errors.Is(err, objstore.ErrNotExist) || !strings.Contains(err.Error(), "no such bucket") {
+	if err == nil || errors.Is(err, objstore.ErrNotExist) ||
+		!strings.Contains(err.Error(), "no such bucket") {
 		t.Errorf("got %v, want it said that there is no bucket", err)
 	}
 }
@@ -79,7 +80,8 @@ func TestPutIsOneConditionalRequest(t *testing.T) {
 	var requests []string
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
-		requests = append(requests, fmt.Sprintf("%s %s %s %d", r.Method, r.URL, r.Header.Get("If-None-Match"), n))
+		requests = append(requests, fmt.Sprintf("%s %s %s %d", r.Method, r.URL,
+			r.Header.Get("If-None-Match"), n))
 		if sum := r.Header.Get("X-Amz-Content-Sha256"); len(sum) != 64 {
 			t.Errorf("body is not signed: %q", sum)
 		}

@@ -42,7 +42,8 @@ func testRanges(t *testing.T, s objstore.Store) {
 				test.key, test.off, test.n, p[:n], err, test.want, test.err)
 		}
 	}
-	if _, err := s.ReadAt(t.Context(), "r", make([]byte, 1), -1); err == nil || errors.Is(err, io.EOF) {
+	_, err := s.ReadAt(t.Context(), "r", make([]byte, 1), -1)
+	if err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("read at -1: got error %v", err)
 	}
 }
@@ -141,8 +142,8 @@ var emptyIsNil = cmp.Transformer("emptyIsNil", func(s []string) []string {
 func testList(t *testing.T, s objstore.Store) {
 	all := []string{"a-b", "a/b", "a/b-c", "a/bc/d", "a/c", "a0", "b/0000", "b/0001", "b/0001x",
 		"b/0002/x", "b/0010", "c"}
-	for _, key := range []string{"b/0010", "a0", "c", "a/bc/d", "a/b", "b/0000", "a-b", "a/c", "b/0001x",
-		"b/0002/x", "b/0001", "a/b-c"} {
+	for _, key := range []string{"b/0010", "a0", "c", "a/bc/d", "a/b", "b/0000", "a-b", "a/c",
+		"b/0001x", "b/0002/x", "b/0001", "a/b-c"} {
 		put(t, s, key, key)
 	}
 	afters := append([]string{"", "a", "a/", "a/b/", "a/bc", "a/bc/", "a/bc/e", "b/0002", "b/1", "z"},
@@ -239,7 +240,8 @@ func testDelete(t *testing.T, s objstore.Store) {
 	if err := s.Delete(ctx); err != nil {
 		t.Error("delete nothing:", err)
 	}
-	for _, keys := range [][]string{{"d/e/f", "missing", "d/missing/x"}, {"d/e/f"}, {"d"}, {"d/e"}, {"i/j"}} {
+	for _, keys := range [][]string{{"d/e/f", "missing", "d/missing/x"}, {"d/e/f"},
+		{"d"}, {"d/e"}, {"i/j"}} {
 		if err := s.Delete(ctx, keys...); err != nil {
 			t.Errorf("delete %q: %v", keys, err)
 		}
