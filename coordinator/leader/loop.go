@@ -134,7 +134,7 @@ func (l *Leader) facts(use func(schedule.Facts)) {
 	f := schedule.Facts{
 		Mono: l.mono(), Heard: l.heard, Compacted: l.compacted,
 		Planned: l.planning != nil && l.planning.spec != nil,
-		Leases: map[jobs.AttemptRef]schedule.Lease{},
+		Leases:  map[jobs.AttemptRef]schedule.Lease{},
 	}
 	for ref, le := range l.leases {
 		if f.Mono >= le.until {

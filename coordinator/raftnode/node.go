@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -34,26 +35,12 @@ type Node struct {
 	raft    *raft.Raft
 	fsm     *fsm
 	changes <-chan bool
-}
 
-// Embedded starts a group of one node on stores in memory: it forgets
-// everything when it is closed, and is rebuilt from the object store. warnings
-// gets Raft's own log from level warn on; nil drops it.
-func Embedded(warnings io.Writer) (*Node, error) {
-	const id = "embedded"
-	config := raft.DefaultConfig()
-	config.LocalID = id
-	// Nobody else can lead, so there is nobody to wait for.
-	config.HeartbeatTimeout = 20 * time.Millisecond
-	config.ElectionTimeout = 20 * time.Millisecond
-	config.LeaderLeaseTimeout = 20 * time.Millisecond
-	config.CommitTimeout = 5 * time.Millisecond
-	// The state is small and nobody has to catch up: keep the log short.
-	config.SnapshotThreshold, config.TrailingLogs = 1024, 64
-	addr, transport := raft.NewInmemTransport(id)
-	store := raft.NewInmemStore()
-	group := []raft.Server{{ID: id, Address: addr}}
-	return open(config, store, raft.NewInmemSnapshotStore(), transport, group, warnings)
+	// Raft forgets verifications that wait when it stops, so it is stopped when
+	// none does.
+	mu        sync.Mutex
+	closed    bool
+	verifying sync.WaitGroup
 }
 
 // entries is both of Raft's stores.
@@ -111,10 +98,28 @@ func (n *Node) Apply(ctx context.Context, c state.Command) (state.Result, error)
 // Verify asks a majority whether this node still leads. It speaks of a moment
 // after the call.
 func (n *Node) Verify(ctx context.Context) error {
-	if err := wait(ctx, n.raft.VerifyLeader()); err != nil {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return fmt.Errorf("verify leadership: %w (the node is closed)", ErrNotLeader)
+	}
+	n.verifying.Add(1)
+	n.mu.Unlock()
+	if err := wait(ctx, counted{n.raft.VerifyLeader(), n.verifying.Done}); err != nil {
 		return fmt.Errorf("verify leadership: %w", err)
 	}
 	return nil
+}
+
+// counted is a future that says when it has ended.
+type counted struct {
+	raft.Future
+	ended func()
+}
+
+func (c counted) Error() error {
+	defer c.ended()
+	return c.Future.Error()
 }
 
 // Catchup waits until everything that was in the log before the call has been
@@ -171,6 +176,10 @@ func (n *Node) Failure() error {
 
 // Close stops the node and waits for it.
 func (n *Node) Close() error {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	n.verifying.Wait()
 	if err := n.raft.Shutdown().Error(); err != nil {
 		return fmt.Errorf("stop raft: %w", err)
 	}

@@ -37,7 +37,7 @@ func (j *Job) Stopped(now int64) bool {
 // newest finds the task of an attempt, if no newer one has it.
 func (s *State) newest(ref jobs.AttemptRef, what string) (*Task, Result) {
 	_, t, ok := s.Task(ref.TaskRef)
-	if !ok || t.Attempt != ref.Attempt {
+	if !ok || t.Attempt != ref.Attempt || t.Worker == "" { // nobody had it yet
 		return nil, refusal(jobs.ErrStaleAttempt, "%s %s", what, ref)
 	}
 	return t, Result{}
@@ -50,11 +50,15 @@ func (s *State) complete(p Complete) Result {
 	if t == nil || t.Phase == Done {
 		return r
 	}
-	if j, _ := s.Job(p.Job); j.Stage != p.Stage || j.Phase == Publishing {
+	j, _ := s.Job(p.Job)
+	if j.Stage != p.Stage || j.Phase == Publishing {
 		return refusal(jobs.ErrStaleAttempt, "complete %s", p.AttemptRef)
 	}
 	t.Phase, t.Result = Done, p.Result
 	t.Error, t.NotBefore, t.Deaths = "", 0, nil
+	if _, failed := j.Settled(); !failed && j.Phase == Blocked {
+		j.Phase = Running // it came late, and nobody need decide any more
+	}
 	return Result{Job: p.Job}
 }
 

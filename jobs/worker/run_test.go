@@ -18,7 +18,6 @@ import (
 type desk struct {
 	mu        sync.Mutex
 	tasks     []jobs.Task
-	added     chan struct{}
 	order     func(b Beat) Order // nil: Continue
 	beatErr   error
 	reportErr error // once
@@ -26,20 +25,17 @@ type desk struct {
 	said      []string
 }
 
-func newDesk(tasks ...jobs.Task) *desk { return &desk{tasks: tasks, added: make(chan struct{}, 1)} }
+func newDesk(tasks ...jobs.Task) *desk { return &desk{tasks: tasks} }
 
 func (d *desk) Claim(ctx context.Context, c Claim) ([]jobs.Task, error) {
-	for {
-		if got := d.take(c); len(got) > 0 {
-			return got, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(10 * time.Second):
-			return nil, nil
-		case <-d.added:
-		}
+	if got := d.take(c); len(got) > 0 {
+		return got, nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(10 * time.Second):
+		return nil, nil
 	}
 }
 
@@ -221,9 +217,14 @@ func TestRunSlots(t *testing.T) {
 	})
 }
 
-// waitFor runs until one of the signals of its lease, and says which.
+// waitFor runs a fetch task until one of the signals of its lease, and says
+// which; a function until its context ends.
 func waitFor(ctx context.Context, task jobs.Task, l *Lease, p *Progress) (jobs.Result, error) {
 	defer p.Parsing("http://a/")()
+	if task.Stage.Function() {
+		<-ctx.Done()
+		return jobs.Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
+	}
 	select {
 	case <-ctx.Done():
 		return jobs.Result{}, fmt.Errorf("interrupted: %w", ctx.Err())
