@@ -55,11 +55,13 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 	if !ok {
 		return x
 	}
-	release, err := f.env.Addresses.Acquire(ctx, addr)
-	if err != nil {
-		return x.cancel()
+	if x.public { // an allowed network is the operator's own
+		release, err := f.env.Addresses.Acquire(ctx, addr)
+		if err != nil {
+			return x.cancel()
+		}
+		defer release()
 	}
-	defer release()
 	port := u.Port
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -70,8 +72,8 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 		ServerName: strings.Trim(u.Host, "[]"), Addr: net.JoinHostPort(addr.String(), port),
 		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + addr.String(),
 		Gate: f.lease.Gate}
-	x.response, err = f.client.Do(ctx, req)
-	if err != nil {
+	var err error
+	if x.response, err = f.client.Do(ctx, req); err != nil {
 		f.failed(ctx, x, err, &o.Fetch)
 		return x
 	}

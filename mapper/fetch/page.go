@@ -40,6 +40,9 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 		return now, f.refuse(ctx, g.Item, schema.Malformed, "", err.Error())
 	}
 	a := f.authorityOf(u)
+	if f.leaveForContact(a, g.Item) {
+		return now, unsent
+	}
 	if !f.fresh(a, now) {
 		f.askRobots(g, a)
 		return now, unsent
@@ -64,7 +67,7 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 	switch {
 	case x.noContact:
 		f.mu.Lock()
-		f.noContact[g.Item] = true
+		a.noContact, f.noContact[g.Item] = true, true
 		f.mu.Unlock()
 		return x.at, x.manners
 	case x.canceled:
@@ -86,6 +89,15 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 	o.Fetch.Final = true
 	f.record(ctx, g.Item, o)
 	return x.at, x.manners
+}
+
+// leaveForContact leaves a URL whose authority may not be asked without a
+// contact.
+func (f *fetcher) leaveForContact(a *authority, item int32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noContact[item] = f.noContact[item] || a.noContact
+	return a.noContact
 }
 
 // once says whether an item was not asked again before.

@@ -22,13 +22,14 @@ type authority struct {
 	partition int32
 
 	// Below: guarded by fetcher.mu.
-	record   robots.Record
-	rules    robots.Rules
-	followed bool            // a page was asked for since robots.txt was
-	dead     schema.Reason   // why nothing could be asked at all; "" unless so
-	hop      string          // where robots.txt redirected to; "" before
-	hops     int             // redirects followed so far
-	sitemaps map[string]bool // asked for, or refused, in this task
+	record    robots.Record
+	rules     robots.Rules
+	followed  bool            // a page was asked for since robots.txt was
+	dead      schema.Reason   // why nothing could be asked at all; "" unless so
+	noContact bool            // its address is public, and no contact is set
+	hop       string          // where robots.txt redirected to; "" before
+	hops      int             // redirects followed so far
+	sitemaps  map[string]bool // asked for, or refused, in this task
 }
 
 func (f *fetcher) newAuthority(name string, row *schema.Robots, followed bool) *authority {
@@ -106,6 +107,12 @@ func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, poli
 	}
 	o := f.beginExtra(a, kindRobots, target)
 	x := f.exchange(ctx, u, nil, o)
+	if x.noContact {
+		f.mu.Lock()
+		a.noContact = true
+		f.mu.Unlock()
+		return x.at, x.manners
+	}
 	if x.canceled || x.stale {
 		if x.stale {
 			f.againFirst(a, extra{authority: a})

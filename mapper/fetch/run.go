@@ -19,13 +19,18 @@ func Run(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease, progress 
 	jobs.Result, error) {
 	e = e.filled()
 	logKey := func(n int) string { return layout.Log(t.Spec.Job, t.Index, n) }
-	log, before, err := tasklog.Open(ctx, objstore.WriteOnce{Store: e.Store}, logKey,
-		tasklog.Attempt(t.Attempt))
-	if errors.Is(err, tasklog.ErrStaleAttempt) {
-		return jobs.Result{}, jobs.ErrStaleAttempt
-	}
-	if err != nil && !errors.Is(err, tasklog.ErrEnded) {
-		return jobs.Result{}, fmt.Errorf("open the log of task %s: %w", t.ID(), err)
+	var log *tasklog.Writer
+	var before tasklog.State
+	err := persist(ctx, progress, "open the log of task "+t.ID(), func(ctx context.Context) (err error) {
+		log, before, err = tasklog.Open(ctx, objstore.WriteOnce{Store: e.Store}, logKey,
+			tasklog.Attempt(t.Attempt))
+		if errors.Is(err, tasklog.ErrEnded) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return jobs.Result{}, err
 	}
 	if before.End != nil {
 		return resultOf(ctx, e, t, before)

@@ -10,6 +10,7 @@ import (
 	"seine/formats/objstore"
 	"seine/formats/tasklog"
 	"seine/jobs"
+	"seine/jobs/worker"
 	"seine/mapper/spool"
 )
 
@@ -198,6 +199,10 @@ const putTimeout = 2 * time.Minute
 // persist does what must be done until it is, the store says that it cannot be,
 // or ctx ends.
 func (f *fetcher) persist(ctx context.Context, what string, do func(context.Context) error) error {
+	return persist(ctx, f.progress, what, do)
+}
+
+func persist(ctx context.Context, p *worker.Progress, what string, do func(context.Context) error) error {
 	pause := 250 * time.Millisecond
 	for {
 		try, cancel := context.WithTimeout(ctx, putTimeout)
@@ -214,7 +219,7 @@ func (f *fetcher) persist(ctx context.Context, what string, do func(context.Cont
 		case !hung && !errors.Is(err, objstore.ErrUnavailable):
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		f.progress.Add("store_retries", 1)
+		p.Add("store_retries", 1)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

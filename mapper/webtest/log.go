@@ -44,6 +44,12 @@ func (l *Log) end(i, status int, n int64) {
 	l.requests[i].End, l.requests[i].Status, l.requests[i].Bytes = time.Now(), status, n
 }
 
+func (l *Log) abort(i int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests[i].End = l.requests[i].At
+}
+
 func (l *Log) count(host string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -183,8 +183,14 @@ func (w *Web) exchange(conn net.Conn, req *http.Request, received time.Time) boo
 		a = answer{status: 304, etag: a.etag}
 	}
 	n, err := a.write(conn, strings.Contains(req.Header.Get("Accept-Encoding"), "gzip"))
+	if err != nil {
+		// The client had gone while the answer was made. When it did cannot be
+		// seen here: the answer counts as given up from the start.
+		w.Log.abort(k)
+		return false
+	}
 	w.Log.end(k, a.status, n)
-	return err == nil && a.frame != frameClose
+	return a.frame != frameClose
 }
 
 // write frames the answer onto the connection.
