@@ -70,7 +70,7 @@ func until(op func() error) (err error) {
 	return err
 }
 
-// run is the life of an attempt: open, so many chunks, end.
+// run is the life of an attempt: open, so many chunks, end; below 0 chunks, only open.
 func (a *actor) run(chunks int) {
 	ctx := context.Background()
 	var w *tasklog.Writer
@@ -82,6 +82,9 @@ func (a *actor) run(chunks int) {
 		return
 	}
 	a.opened = true
+	if chunks < 0 {
+		return
+	}
 	for seq := range chunks {
 		c := chunk(a.attempt, seq)
 		a.err = until(func() error { return w.Append(ctx, c) })
@@ -255,7 +258,7 @@ func TestEveryInterleaving(t *testing.T) {
 	}{
 		{"two attempts, two chunks", []tasklog.Attempt{first, second}, 2, 0, 200},
 		{"two attempts, one chunk, an answer lost", []tasklog.Attempt{first, second}, 1, 1, 1000},
-		{"three attempts, no chunk", []tasklog.Attempt{second, first, third}, 0, 0, 500},
+		{"three attempts open", []tasklog.Attempt{second, first, third}, -1, 0, 50},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := checkAll(t, test.attempts, test.chunks, test.lost)
