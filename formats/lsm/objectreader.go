@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -33,6 +34,7 @@ type objectReader[R any] struct {
 // that may be in it: chosen[lo:hi].
 type pageWork struct {
 	row    int64
+	rows   int64 // by the sidecar; 0 without
 	lo, hi int
 }
 
@@ -90,22 +92,17 @@ func (or *objectReader[R]) close() {
 	}
 }
 
-// find adds what the object has of the candidates to the reader's hits.
+// find adds what the object has of the candidates to the reader's hits. Should
+// the sidecar be damaged, it goes on without.
 func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
-	or.work, or.chosen = or.work[:0], or.chosen[:0]
-	err := or.plan(c)
-	if errors.Is(err, bloom.ErrCorrupt) {
+	err := or.search(ctx, c)
+	if errors.Is(err, bloom.ErrCorrupt) && or.side != nil {
 		or.r.o.Stats.DamagedSidecars.Add(1)
 		closeSource(or.source)
 		or.side, or.source = nil, nil
-		or.work, or.chosen = or.work[:0], or.chosen[:0]
-		err = or.plan(c)
+		err = or.search(ctx, c)
 	}
 	if err != nil {
-		return err
-	}
-	or.rows, or.which = or.rows[:0], or.which[:0]
-	if err := or.probe(ctx, c); err != nil {
 		return err
 	}
 	if or.r.o.KeysOnly && or.r.t.Unique {
@@ -116,6 +113,16 @@ func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
 		return nil
 	}
 	return or.gather(c)
+}
+
+// search finds the rows whose match column equals a candidate's.
+func (or *objectReader[R]) search(ctx context.Context, c []candidate) error {
+	or.work, or.chosen = or.work[:0], or.chosen[:0]
+	or.rows, or.which = or.rows[:0], or.which[:0]
+	if err := or.plan(c); err != nil {
+		return err
+	}
+	return or.probe(ctx, c)
 }
 
 // probe looks through the planned pages.
@@ -137,6 +144,9 @@ func (or *objectReader[R]) probe(ctx context.Context, c []candidate) error {
 		page, err := or.match.Page(w.row)
 		if err != nil {
 			return err
+		}
+		if or.side != nil && (page.Row != w.row || int64(page.Len()) != w.rows) {
+			return fmt.Errorf("%w: page of row %d", bloom.ErrCorrupt, w.row)
 		}
 		or.prober.load(c, or.chosen[w.lo:w.hi])
 		or.rows, or.which = or.prober.probe(page, or.r.t.Unique, or.rows, or.which)
@@ -242,7 +252,7 @@ func (or *objectReader[R]) assign(pages []bloom.Page, c []candidate, lo, hi int,
 			continue
 		}
 		if p != last {
-			or.work = append(or.work, pageWork{pages[p].Row, len(or.chosen), len(or.chosen)})
+			or.work = append(or.work, pageWork{pages[p].Row, pages[p].Rows, len(or.chosen), len(or.chosen)})
 			last = p
 		}
 		or.chosen = append(or.chosen, int32(i))
@@ -289,5 +299,5 @@ func (or *objectReader[R]) addWork(row int64, lo, hi int) {
 		or.work[n-1].hi = hi
 		return
 	}
-	or.work = append(or.work, pageWork{row, lo, hi})
+	or.work = append(or.work, pageWork{row, 0, lo, hi})
 }

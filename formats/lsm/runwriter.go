@@ -50,6 +50,9 @@ func (w *RunWriter[R]) write(row *R) error {
 	if w.object.Rows > 0 && w.last.Compare(key) >= 0 {
 		return fmt.Errorf("write %s: row %+v after %+v", w.object.Key, key, w.last)
 	}
+	if n := len(w.t.MatchOf(key)); n > rowfile.MaxAligned {
+		return fmt.Errorf("write %s: key of %d bytes", w.object.Key, n)
+	}
 	w.last = key
 	if w.sidecar != nil {
 		w.encoded = key.Append(w.encoded[:0])

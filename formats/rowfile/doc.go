@@ -4,10 +4,10 @@
 //
 // A Writer turns a stream of rows (a struct of formats/schema; its tags name
 // the columns) into one file. The same rows give the same bytes. A page holds
-// at most Options.PageRows rows of its column and all columns cut their pages at
-// the same rows, so a page number means the same rows everywhere. Files are
-// ordinary Parquet that any reader reads; what is special hides in places that
-// others skip:
+// at most Options.PageRows rows, and all columns cut their pages at the same
+// rows, save columns with values beyond MaxAligned bytes. Files are ordinary
+// Parquet that any reader reads; what is special hides in places that others
+// skip:
 //
 //	PAR1 | pages, a row group after the other | column indexes | offset indexes |
 //	seal: "SEINTAIL" crc(offset indexes) crc(footer) | footer | length | PAR1

@@ -163,34 +163,45 @@ func fillArrays(p *page, d target, size int) {
 }
 
 // fillNested sets a list or map field of the target's rows, by reflection: such
-// columns are few and their values large.
+// columns are few and their values large. The two pages of a map need not begin
+// at the same row.
 func fillNested(b *binding, pages []*page, d target) error {
-	p := pages[0]
-	starts := rowStarts(p)
-	if len(starts)-1 != int(p.span.rows) {
-		return fmt.Errorf("%w: column %s: %d rows in a page of %d", ErrCorrupt, b.field.name,
-			len(starts)-1, p.span.rows)
+	starts := make([][]int, len(pages))
+	for i, p := range pages {
+		if starts[i] = rowStarts(p); len(starts[i])-1 != int(p.span.rows) {
+			return fmt.Errorf("%w: %d rows in a page of %d", ErrCorrupt, len(starts[i])-1, p.span.rows)
+		}
 	}
-	if len(pages) == 2 && (len(pages[1].rep) != len(p.rep) || pages[1].span.row != p.span.row) {
-		return fmt.Errorf("%w: column %s: keys and values differ", ErrCorrupt, b.field.name)
+	p := pages[0]
+	shift := 0
+	if len(pages) == 2 {
+		shift = int(p.span.row - pages[1].span.row)
 	}
 	for k := range d.count {
 		row := d.row(k)
 		v := reflect.NewAt(b.field.typ, unsafe.Add(d.base, uintptr(k)*d.stride+b.field.offset)).Elem()
 		v.SetZero()
-		for at := starts[row]; at < starts[row+1]; at++ {
-			if int(p.def[at]) < int(b.leaf[0].maxDef) {
+		from, to := starts[0][row], starts[0][row+1]
+		at := from
+		if len(pages) == 2 {
+			at = starts[1][row+shift]
+			if starts[1][row+shift+1]-at != to-from {
+				return fmt.Errorf("%w: keys and values differ in number", ErrCorrupt)
+			}
+		}
+		for i := range to - from {
+			if p.def[from+i] < b.leaf[0].maxDef {
 				continue // an empty list, or a null in it
 			}
 			if b.field.form == list {
-				v.Set(reflect.Append(v, p.reflect(&b.leaf[0], at, b.field.typ.Elem())))
+				v.Set(reflect.Append(v, p.reflect(&b.leaf[0], from+i, b.field.typ.Elem())))
 				continue
 			}
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(b.field.typ))
 			}
-			v.SetMapIndex(p.reflect(&b.leaf[0], at, b.field.typ.Key()),
-				pages[1].reflect(&b.leaf[1], at, b.field.typ.Elem()))
+			v.SetMapIndex(p.reflect(&b.leaf[0], from+i, b.field.typ.Key()),
+				pages[1].reflect(&b.leaf[1], at+i, b.field.typ.Elem()))
 		}
 	}
 	return nil

@@ -121,9 +121,13 @@ func (f *File[R]) gatherColumn(b *binding, rows []int64, out []R, blocks blocks)
 			return 0, err
 		}
 		span := col.pages[0].span
+		end := span.row + span.rows
+		for _, p := range col.pages {
+			end = min(end, p.span.row+p.span.rows)
+		}
 		pick = pick[:0]
 		from := at
-		for ; at < len(rows) && rows[at] < span.row+span.rows; at++ {
+		for ; at < len(rows) && rows[at] < end; at++ {
 			pick = append(pick, int32(rows[at]-span.row))
 		}
 		var zero R

@@ -29,8 +29,15 @@ const (
 	DefaultGroupRows = 1 << 20
 	// pageBytes ends a page early where rows are large (text of web pages), and
 	// groupBytes a row group: uncompressed bytes of strings, over all columns.
-	pageBytes  = 1 << 20
+	pageBytes  = 192 << 10
 	groupBytes = 256 << 20
+	// columnBuffer is the room in bytes that each column begins with, and where
+	// the library cuts its page by itself. A column whose values have at most
+	// MaxAligned bytes never gets there before the writer has cut all columns.
+	columnBuffer = 256 << 10
+	// MaxAligned is the longest value in bytes with which a string column surely
+	// cuts its pages where Writer.StartsPage says.
+	MaxAligned = 32 << 10
 	// dictionaryBytes is where a dictionary column goes on without dictionary.
 	dictionaryBytes = 1 << 20
 	// indexBytes is the length to which bounds in the page index are cut; 16, the

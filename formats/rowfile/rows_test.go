@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,9 @@ func randomValue(r *rand.Rand, f reflect.Value) {
 	switch f.Kind() {
 	case reflect.String:
 		f.SetString(fmt.Sprintf("v%d\x00é", r.IntN(400)))
+		if r.IntN(300) == 0 { // some values make the library cut pages by itself
+			f.SetString(strings.Repeat(f.String(), 5000))
+		}
 	case reflect.Bool:
 		f.SetBool(r.IntN(2) == 0)
 	case reflect.Int32:
@@ -183,7 +187,7 @@ func TestEveryTableReadsBack(t *testing.T) {
 		for _, o := range []Options{
 			{}, {Codec: Snappy, PageRows: 100, GroupRows: 700}, {Codec: None, PageRows: 33},
 		} {
-			s.roundTrip(t, 2500, o)
+			s.roundTrip(t, 1200, o)
 		}
 		s.roundTrip(t, 0, Options{})
 		s.roundTrip(t, 1, Options{})

@@ -62,8 +62,9 @@ func (w *Writer[R]) open() (err error) {
 		parquet.ColumnIndexSizeLimit(func([]string) int { return indexBytes }),
 		parquet.DataPageStatistics(false), // they repeat the column index
 		parquet.DictionaryMaxBytes(dictionaryBytes),
-		// Pages are cut by this writer alone: the library's own cut is out of reach.
-		parquet.PageBufferSize(16 * pageBytes),
+		// The library cuts a column's page on its own where it grows beyond this:
+		// where single values are large. See pageBytes.
+		parquet.PageBufferSize(columnBuffer),
 	}
 	for k, v := range w.o.Metadata {
 		options = append(options, parquet.KeyValueMetadata(k, v))
