@@ -136,7 +136,7 @@ func keysOf(byHost bool, rows []schema.List) (domains, authorities []lsm.Key) {
 		domains = append(domains, d)
 		if u, err := weburl.Normalize(r.URL, weburl.Options{}); err == nil {
 			authorities = append(authorities, lsm.Key{Partition: uint16(r.Partition),
-				Domain: r.Domain, Host: u.Scheme + "://" + u.Authority})
+				Domain: r.Domain, URL: u.Scheme + "://" + u.Authority})
 		}
 	}
 	return sortedKeys(domains), sortedKeys(authorities)
