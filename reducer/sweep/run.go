@@ -1,0 +1,177 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seine/formats/layout"
+	"seine/formats/lsm"
+	"seine/formats/objstore"
+	"seine/jobs"
+	"seine/reducer/task"
+)
+
+// ErrNewerEpoch: another group of coordinators has the crawl; what it may need is
+// not ours to judge.
+var ErrNewerEpoch = errors.New("another group of coordinators has taken the crawl over")
+
+// pageObjects is how many objects are listed, planned and deleted together: as
+// many as S3 deletes with one request.
+const pageObjects = 1000
+
+// Options say what is kept.
+type Options struct {
+	Epoch     uint64      // of the group that sweeps
+	Open      []jobs.Spec // jobs that are not over, queued ones too
+	Now       time.Time
+	Retention time.Duration // snapshots younger than this are kept
+	Snapshots int           // and at least so many of the newest
+	// DryRun only counts.
+	DryRun bool
+}
+
+// Report is what a sweep deleted.
+type Report struct {
+	Listed  int64
+	Deleted int64
+	Bytes   int64            // of what was deleted
+	By      map[string]int64 // objects deleted, by why
+}
+
+// Run deletes what nobody can need. What it deleted before an error stays
+// deleted, and is in the report.
+func Run(ctx context.Context, e task.Env, o Options) (Report, error) {
+	report := Report{By: map[string]int64{}}
+	head, err := lsm.Head(ctx, e.Source(), nil)
+	if err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
+	if head.N == 0 {
+		return report, nil
+	}
+	facts, err := stock(ctx, e, head, o)
+	if err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
+	plan, err := NewPlanner(facts)
+	if err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
+	s := &sweeping{env: e, options: o, head: head, plan: plan, report: &report}
+	if err := e.Store.List(ctx, layout.RoundPrefix, "", func(i objstore.Info) error {
+		return s.add(ctx, i)
+	}); err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
+	if err := s.flush(ctx); err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
+	return report, nil
+}
+
+// stock reads what the kept snapshots name: walking back from the head, the
+// commits; and where they end, the oldest kept snapshot whole.
+func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Facts, error) {
+	f := Facts{Kept: []*lsm.Manifest{head}, Open: o.Open, Epoch: o.Epoch, Now: o.Now,
+		Retention: o.Retention}
+	cutoff := o.Now.Add(-o.Retention).UnixMilli()
+	oldest := head.N
+	if n := uint64(max(o.Snapshots, 1)); n <= oldest {
+		oldest -= n - 1
+	} else {
+		oldest = 1
+	}
+	for _, spec := range o.Open {
+		if spec.Base != 0 {
+			oldest = min(oldest, spec.Base)
+		}
+	}
+	n := head.N
+	for ; n > 1; n-- {
+		c, err := readCommit(ctx, e, n)
+		if err != nil {
+			return Facts{}, err
+		}
+		if n <= oldest && c.Now <= cutoff {
+			break // this snapshot was the newest when the retention began
+		}
+		f.Edits = append(f.Edits, c.Edit)
+	}
+	if n == head.N {
+		return f, nil
+	}
+	first, err := e.Snapshot(ctx, n)
+	if err != nil {
+		return Facts{}, err
+	}
+	f.Kept = []*lsm.Manifest{first, head}
+	return f, nil
+}
+
+func readCommit(ctx context.Context, e task.Env, n uint64) (*lsm.Commit, error) {
+	key := layout.Commit(n)
+	body, err := e.Store.Get(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	c, err := lsm.DecodeCommit(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	return c, nil
+}
+
+// sweeping is a sweep at work.
+type sweeping struct {
+	env     task.Env
+	options Options
+	head    *lsm.Manifest
+	plan    *Planner
+	report  *Report
+	page    []objstore.Info
+}
+
+func (s *sweeping) add(ctx context.Context, i objstore.Info) error {
+	s.page = append(s.page, i)
+	s.report.Listed++
+	if len(s.page) < pageObjects {
+		return nil
+	}
+	return s.flush(ctx)
+}
+
+// flush deletes what goes of a page. The head is read again before: a takeover
+// ends the sweep.
+func (s *sweeping) flush(ctx context.Context) error {
+	deletes := s.plan.Plan(s.page)
+	s.page = s.page[:0]
+	if len(deletes) == 0 {
+		return nil
+	}
+	head, err := lsm.Head(ctx, s.env.Source(), s.head)
+	if err != nil {
+		return err
+	}
+	s.head = head
+	if head.Epoch > s.options.Epoch {
+		return fmt.Errorf("epoch %d, the store is in epoch %d: %w", s.options.Epoch, head.Epoch,
+			ErrNewerEpoch)
+	}
+	keys := make([]string, len(deletes))
+	for i, d := range deletes {
+		keys[i] = d.Key
+	}
+	if !s.options.DryRun {
+		if err := s.env.Store.Delete(ctx, keys...); err != nil {
+			return err
+		}
+	}
+	for _, d := range deletes {
+		s.report.Deleted++
+		s.report.Bytes += d.Bytes
+		s.report.By[d.Why]++
+	}
+	return nil
+}
