@@ -13,6 +13,9 @@ type Backoff struct {
 	Tries int           // in all; 0 is 8: about half a minute, longer than a store's failover
 	First time.Duration // mean pause after the first try, doubled after each; 0 is 250 ms
 	Max   time.Duration // longest mean pause; 0 is 15 s
+	// Timeout ends a try that hangs, which then counts as ErrUnavailable; 0 is 2 min,
+	// enough for MaxGet at 1 MB/s. Puts of large bodies get the time for their size besides.
+	Timeout time.Duration
 }
 
 func (b Backoff) withDefaults() Backoff {
@@ -24,6 +27,9 @@ func (b Backoff) withDefaults() Backoff {
 	}
 	if b.Max == 0 {
 		b.Max = 15 * time.Second
+	}
+	if b.Timeout == 0 {
+		b.Timeout = 2 * time.Minute
 	}
 	return b
 }
@@ -56,9 +62,15 @@ var _ Store = Retry{}
 // NewRetry returns s with retries.
 func NewRetry(s Store, b Backoff) Retry { return Retry{s, b.withDefaults()} }
 
-func (r Retry) do(ctx context.Context, op func() error) error {
+func (r Retry) do(ctx context.Context, op func(ctx context.Context) error) error {
+	return r.within(ctx, r.backoff.Timeout, op)
+}
+
+// within tries again what fails as ErrUnavailable, or takes longer than timeout.
+func (r Retry) within(ctx context.Context, timeout time.Duration,
+	op func(ctx context.Context) error) error {
 	for n := 0; ; n++ {
-		err := op()
+		err := once(ctx, timeout, op)
 		if err == nil || !errors.Is(err, ErrUnavailable) {
 			return err
 		}
@@ -75,9 +87,20 @@ func (r Retry) do(ctx context.Context, op func() error) error {
 	}
 }
 
+// once is a single try. One that hangs is as good as a store that is away.
+func once(ctx context.Context, timeout time.Duration, op func(ctx context.Context) error) error {
+	try, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := op(try)
+	if err != nil && try.Err() != nil && ctx.Err() == nil && !errors.Is(err, ErrUnavailable) {
+		err = fmt.Errorf("%w: no answer in %v: %w", ErrUnavailable, timeout, err)
+	}
+	return err
+}
+
 // Get tries again.
 func (r Retry) Get(ctx context.Context, key string) (data []byte, err error) {
-	err = r.do(ctx, func() error {
+	err = r.do(ctx, func(ctx context.Context) error {
 		data, err = r.store.Get(ctx, key)
 		return err
 	})
@@ -86,7 +109,7 @@ func (r Retry) Get(ctx context.Context, key string) (data []byte, err error) {
 
 // ReadAt tries the whole range again.
 func (r Retry) ReadAt(ctx context.Context, key string, p []byte, off int64) (n int, err error) {
-	err = r.do(ctx, func() error {
+	err = r.do(ctx, func(ctx context.Context) error {
 		n, err = r.store.ReadAt(ctx, key, p, off)
 		return err
 	})
@@ -95,12 +118,16 @@ func (r Retry) ReadAt(ctx context.Context, key string, p []byte, off int64) (n i
 
 // Put tries the whole body again. See Retry for what ErrExists then means.
 func (r Retry) Put(ctx context.Context, key string, body Body, o PutOptions) error {
-	return r.do(ctx, func() error { return r.store.Put(ctx, key, body, o) })
+	const slowest = 1 << 20 // bytes a second
+	timeout := r.backoff.Timeout + time.Duration(body.Size()/slowest)*time.Second
+	return r.within(ctx, timeout, func(ctx context.Context) error {
+		return r.store.Put(ctx, key, body, o)
+	})
 }
 
 // Stat tries again.
 func (r Retry) Stat(ctx context.Context, key string) (info Info, err error) {
-	err = r.do(ctx, func() error {
+	err = r.do(ctx, func(ctx context.Context) error {
 		info, err = r.store.Stat(ctx, key)
 		return err
 	})
@@ -110,7 +137,9 @@ func (r Retry) Stat(ctx context.Context, key string) (info Info, err error) {
 // List goes on where it was interrupted. An error of fn is fn's, whatever it matches.
 func (r Retry) List(ctx context.Context, prefix, after string, fn func(Info) error) error {
 	var fromFn error
-	err := r.do(ctx, func() error {
+	// A listing lasts as long as fn takes: what hangs in it is the store's own to notice.
+	const ever = time.Duration(1<<63 - 1)
+	err := r.within(ctx, ever, func(ctx context.Context) error {
 		err := r.store.List(ctx, prefix, after, func(info Info) error {
 			if fromFn = fn(info); fromFn == nil {
 				after = info.Key
@@ -130,5 +159,5 @@ func (r Retry) List(ctx context.Context, prefix, after string, fn func(Info) err
 
 // Delete tries all keys again.
 func (r Retry) Delete(ctx context.Context, keys ...string) error {
-	return r.do(ctx, func() error { return r.store.Delete(ctx, keys...) })
+	return r.do(ctx, func(ctx context.Context) error { return r.store.Delete(ctx, keys...) })
 }
