@@ -28,6 +28,10 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// heartbeat is short, because it costs nothing within a process and the progress
+// that a person sees comes with it.
+const heartbeat = 500 * time.Millisecond
+
 // ErrDrained ends Embed after a drain.
 var ErrDrained = errors.New("stopped on request; the same command goes on")
 
@@ -92,10 +96,17 @@ func work(ctx context.Context, o Options, conn api.Conn, runners map[jobs.Stage]
 	go func() {
 		host, _ := os.Hostname()
 		drained <- worker.Run(ctx, worker.Settings{ID: fmt.Sprintf("%s-%d-%d", host, os.Getpid(),
-			time.Now().UnixNano()), Slots: runtime.GOMAXPROCS(0), Drain: end, Log: o.Log}, conn, runners)
+			time.Now().UnixNano()), Slots: runtime.GOMAXPROCS(0), Heartbeat: heartbeat,
+			Drain: end, Log: o.Log}, conn, runners)
 	}()
 	used := make(chan error, 1)
-	go func() { used <- use(using, conn) }()
+	go func() {
+		if err := lead(using, conn); err != nil {
+			used <- err
+			return
+		}
+		used <- use(using, conn)
+	}()
 	var err error
 	select {
 	case err = <-used:
@@ -123,6 +134,22 @@ func work(ctx context.Context, o Options, conn api.Conn, runners map[jobs.Stage]
 		derr = nil
 	}
 	return errors.Join(err, derr)
+}
+
+// lead waits until the coordinator answers: until it has taken over what the
+// store shows.
+func lead(ctx context.Context, conn api.Conn) error {
+	for {
+		_, err := conn.Status(ctx)
+		if !errors.Is(err, api.ErrNotLeader) && !errors.Is(err, api.ErrUnavailable) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // scratchOf is the folder for spools and files of moments. It outlives the

@@ -2,8 +2,10 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -40,12 +42,44 @@ func OpenStore(ctx context.Context, name string, create bool) (*Store, error) {
 				"--store names another", name)
 		}
 	}
+	if err := foreign(name); err != nil {
+		return nil, err
+	}
 	d, err := dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	counter := objstore.NewCounter(objstore.NewRetry(d, objstore.Backoff{}))
 	return &Store{Store: counter, Uses: counter, URL: name, Root: name, own: d}, nil
+}
+
+// ErrForeign: a folder holds what no crawl put there.
+var ErrForeign = errors.New("is no crawl's store")
+
+// foreign refuses a folder that is not a crawl's and not empty: nothing is
+// written among files of others.
+func foreign(root string) error {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == layout.Crawl {
+			return nil
+		}
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case ".seine", "probe", "settings", "uploads": // of a crawl that was being made
+		default:
+			return fmt.Errorf("%s %w: it holds %s, which no crawl put there; name an empty or new "+
+				"folder with --store", root, ErrForeign, e.Name())
+		}
+	}
+	return nil
 }
 
 // Close lets the store go.
