@@ -118,7 +118,8 @@ func post[R any](ctx context.Context, c *Client, path string, ask any) (got R, e
 	return call[R](ctx, c, http.MethodPost, path, body)
 }
 
-func call[R any](ctx context.Context, c *Client, method, path string, body []byte) (got R, err error) {
+func call[R any](ctx context.Context, c *Client, method, path string, body []byte) (
+	got R, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return got, fmt.Errorf("ask %s%s: %w", c.base, path, err)

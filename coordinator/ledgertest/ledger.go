@@ -119,7 +119,8 @@ func (l *Ledger) fault(ctx context.Context, call string, after bool) error {
 }
 
 // around runs one call between its faults.
-func around[R any](ctx context.Context, l *Ledger, call string, do func() (R, error)) (got R, err error) {
+func around[R any](ctx context.Context, l *Ledger, call string, do func() (R, error)) (
+	got R, err error) {
 	if err := l.fault(ctx, call, false); err != nil {
 		return got, err
 	}

@@ -298,7 +298,13 @@ func FuzzApply(f *testing.F) {
 	f.Add("open", []byte(`{"spec":{"kind":"round","job":1,"now":1,"ranges":[{}]}}`), int64(-1))
 	f.Add("takeover", []byte(`{"open":[{"spec":{"kind":"compact","ranges":[{}]}}]}`), int64(5))
 	f.Fuzz(func(t *testing.T, kind string, payload []byte, wall int64) {
-		s, _ := run(t, 7, 40)
+		s := New()
+		for _, p := range []Payload{Join{Worker: "w"}, roundOf("r"), roundOf("q"),
+			Open{Spec: jobs.Spec{Job: 1, Now: 1, Kind: jobs.KindRound, RequestID: "r",
+				Ranges: layout.Split(2), Round: &jobs.Round{OnFailed: "block"}}},
+			Grant{Task: jobs.TaskRef{Job: 1, Stage: jobs.StageGenerate}, Worker: "w"}} {
+			must(t, s, p)
+		}
 		before, _ := s.Snapshot()
 		_, err := Apply(s, Command{Format: Format, Kind: Kind(kind), Wall: wall, Payload: payload})
 		after, serr := s.Snapshot()

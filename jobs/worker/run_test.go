@@ -110,7 +110,8 @@ func task(stage jobs.Stage, index int) jobs.Task {
 
 // employ runs a worker in a bubble; act may let time pass, and returns before
 // the drain.
-func employ(t *testing.T, d *desk, run Runner, s Settings, act func(kill context.CancelFunc)) error {
+func employ(t *testing.T, d *desk, run Runner, s Settings,
+	act func(kill context.CancelFunc)) error {
 	t.Helper()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
@@ -238,14 +239,11 @@ func waitFor(ctx context.Context, task jobs.Task, l *Lease, p *Progress) (jobs.R
 }
 
 func TestRunSignals(t *testing.T) {
-	const both = 2 // one fetch, one reduce
-	tasks := func() []jobs.Task {
-		return []jobs.Task{task(jobs.StageFetch, 0), task(jobs.StageReduce, 0)}[:both]
-	}
+	tasks := []jobs.Task{task(jobs.StageFetch, 0), task(jobs.StageReduce, 0)}
 	drained := "drained=true " + jobs.ErrDrained.Error()
 	t.Run("a drain seals fetch tasks and ends functions", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()...)
+			d := newDesk(tasks...)
 			err := employ(t, d, waitFor, Settings{}, func(context.CancelFunc) { time.Sleep(time.Minute) })
 			if err != nil {
 				t.Errorf("Run = %v", err)
@@ -257,7 +255,7 @@ func TestRunSignals(t *testing.T) {
 	})
 	t.Run("the end of the context ends everything unreported", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()...)
+			d := newDesk(tasks...)
 			err := employ(t, d, waitFor, Settings{}, func(kill context.CancelFunc) {
 				time.Sleep(time.Minute)
 				kill()
@@ -269,9 +267,13 @@ func TestRunSignals(t *testing.T) {
 			d.expect(t, "leave w")
 		})
 	})
+}
+
+func TestRunOrders(t *testing.T) {
+	tasks := []jobs.Task{task(jobs.StageFetch, 0), task(jobs.StageReduce, 0)}
 	t.Run("the order to stop ends a fetch task well", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()[:1]...)
+			d := newDesk(tasks[:1]...)
 			d.order = func(b Beat) Order {
 				if len(b.Parsing) > 0 && d.beats > 3 {
 					return Stop
@@ -284,7 +286,7 @@ func TestRunSignals(t *testing.T) {
 	})
 	t.Run("a lost task: fetch may seal, a function is dropped", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()...)
+			d := newDesk(tasks...)
 			d.order = func(Beat) Order {
 				if d.beats > 3 {
 					return Lost
@@ -297,7 +299,7 @@ func TestRunSignals(t *testing.T) {
 	})
 	t.Run("a task that is lost before its lease begins never runs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()...)
+			d := newDesk(tasks...)
 			d.order = func(Beat) Order { return Lost }
 			_ = employ(t, d, waitFor, Settings{}, func(context.CancelFunc) { time.Sleep(time.Minute) })
 			d.expect(t, "leave w")
@@ -305,7 +307,7 @@ func TestRunSignals(t *testing.T) {
 	})
 	t.Run("a lease that nobody renews lapses by itself", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(tasks()[:1]...)
+			d := newDesk(tasks[:1]...)
 			start := time.Now()
 			var lost time.Duration
 			run := func(ctx context.Context, task jobs.Task, l *Lease, p *Progress) (jobs.Result, error) {
