@@ -1,0 +1,86 @@
+// Command dedup makes the databases of the dedup benchmark and runs Seine's side
+// of it; compare.py runs DuckDB's on the same files.
+//
+//	dedup gen DIR N            N known URLs and the three kinds of candidates
+//	dedup run DIR THREADS      time of each kind, best of three, in seconds
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"seine/formats/lsm"
+	"seine/formats/lsm/lsmtest"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "dedup:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 3 {
+		n, err := strconv.Atoi(args[2])
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is no positive number", args[2])
+		}
+		switch args[0] {
+		case "gen":
+			return generate(args[1], n)
+		case "run":
+			return measure(args[1], n)
+		}
+	}
+	return fmt.Errorf("usage: dedup gen DIR N | dedup run DIR THREADS")
+}
+
+func generate(dir string, n int) error {
+	c := lsmtest.New(1, n)
+	began := time.Now()
+	o, err := c.WriteKnown(filepath.Join(dir, "known.parquet"))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("known: %d URLs, %.1f + %.1f bytes a URL, %.2f M rows/s with making them\n", o.Rows,
+		float64(o.Bytes)/float64(o.Rows), float64(o.SidecarBytes)/float64(o.Rows),
+		float64(o.Rows)/time.Since(began).Seconds()/1e6)
+	for name, shape := range lsmtest.Shapes(n) {
+		if err := c.WriteCandidates(filepath.Join(dir, name+".parquet"), 2, shape); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measure(dir string, threads int) error {
+	ctx := context.Background()
+	known, err := lsmtest.OpenKnown(ctx, filepath.Join(dir, "known.parquet"))
+	if err != nil {
+		return err
+	}
+	runs := []lsm.Run{{ID: "r1", Objects: []lsm.Object{known}}}
+	for _, name := range []string{"narrow", "wide", "thin"} {
+		best := time.Hour
+		var n int64
+		var stats *lsm.Stats
+		for range 3 {
+			stats = new(lsm.Stats)
+			began := time.Now()
+			if n, err = lsmtest.Dedup(ctx, filepath.Join(dir, name+".parquet"), runs,
+				filepath.Join(dir, name+".new"), threads, stats); err != nil {
+				return err
+			}
+			best = min(best, time.Since(began))
+		}
+		fmt.Printf("%s threads=%d seconds=%.3f new=%d pages=%d rows=%d bytes=%d requests=%d\n", name, threads,
+			best.Seconds(), n, stats.KeyPages.Load(), stats.Rows.Load(),
+			stats.Bytes.Load()+stats.SidecarBytes.Load(), stats.Requests.Load()+stats.SidecarRequests.Load())
+	}
+	return nil
+}
