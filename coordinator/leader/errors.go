@@ -19,3 +19,6 @@ func away(err error) error {
 	}
 	return fmt.Errorf("%w (%v)", api.ErrUnavailable, err)
 }
+
+// final says whether an error of the ledger ends the leader.
+func final(err error) bool { return errors.Is(err, ErrStepDown) || errors.Is(err, ErrDamaged) }

@@ -107,8 +107,8 @@ func New(node *raftnode.Node, ledger Ledger, log *slog.Logger) *Leader {
 }
 
 // Run leads whenever the node leads. It returns nil when ctx ends, and an error
-// when the node cannot follow its log, or when another group has the crawl
-// (ErrStepDown). The node stays open.
+// when the node cannot follow its log, when another group has the crawl
+// (ErrStepDown), or when the store is damaged (ErrDamaged). The node stays open.
 func (l *Leader) Run(ctx context.Context) error {
 	var term *term
 	stop := func() {

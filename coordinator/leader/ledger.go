@@ -13,13 +13,16 @@ var (
 	ErrExists = errors.New("another job has this number")
 	// ErrStepDown: another group of coordinators has the crawl.
 	ErrStepDown = errors.New("another group of coordinators has taken the crawl over")
+	// ErrDamaged: the store holds what cannot be read, and trying again will not
+	// help.
+	ErrDamaged = errors.New("the store is damaged: see seine check")
 )
 
 // Ledger is the coordinator's only view of the object store: specs and commits,
 // no data. Whoever wires the process fills it. Every call may be repeated, also
 // after an error that came when the write had happened. Errors that wrap
-// ErrStepDown end the leader; those of Plan that wrap state.ErrRefused end the
-// submission; others are tried again.
+// ErrStepDown or ErrDamaged end the leader; those of Plan that wrap
+// state.ErrRefused end the submission; others are tried again.
 type Ledger interface {
 	// Open reads the store when a leader begins: its epoch, and the jobs whose
 	// spec is there and whose commit is not.

@@ -50,7 +50,7 @@ func (l *Leader) lead(ctx context.Context) error {
 func (l *Leader) takeOver(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := l.tryTakeOver(ctx)
-		if errors.Is(err, ErrStepDown) || errors.Is(err, state.ErrPhase) {
+		if final(err) || errors.Is(err, state.ErrPhase) {
 			return fmt.Errorf("take the crawl over: %w", err)
 		}
 		if ctx.Err() != nil {
@@ -104,7 +104,7 @@ func (l *Leader) step(ctx context.Context) error {
 	}
 	err := l.do(ctx, duty)
 	switch {
-	case errors.Is(err, ErrStepDown):
+	case final(err):
 		return fmt.Errorf("%s: %w", duty, err)
 	case ctx.Err() != nil:
 		return nil

@@ -176,7 +176,7 @@ func (l *Leader) openJob(j *state.Job) api.Job {
 	v := api.Job{
 		Version: l.version, Job: spec.Job, RequestID: spec.RequestID, Kind: spec.Kind,
 		Phase: j.Phase, Outcome: j.Outcome, Stage: j.Stage, Spec: &spec, Opened: j.Opened,
-		Since: j.Since, Deadline: j.Deadline, Cancelled: j.Cancelled, Error: j.Error,
+		Since: j.Since, Deadline: j.Deadline, Cancelled: j.Cancelled, Error: j.Reason(),
 	}
 	stages, _ := jobs.Stages(spec.Kind) // an open job's kind is known
 	for _, stage := range stages {

@@ -15,6 +15,9 @@ import (
 func (l *Leader) hear(id string) (mono int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.leading && l.trouble != "" {
+		return 0, fmt.Errorf("%w (%s)", api.ErrNotLeader, l.trouble)
+	}
 	if !l.leading {
 		return 0, api.ErrNotLeader
 	}

@@ -95,8 +95,9 @@ func (n *Node) Apply(ctx context.Context, c state.Command) (state.Result, error)
 	return a.result, a.err
 }
 
-// Verify asks a majority whether this node still leads. It speaks of a moment
-// after the call.
+// Verify asks a majority whether this node still leads. Raft counts answers that
+// come after the call, also to questions that were on the wire before it: what
+// is said may be as old as a message of the group takes, not older.
 func (n *Node) Verify(ctx context.Context) error {
 	n.mu.Lock()
 	if n.closed {

@@ -147,6 +147,10 @@ func TestGroup(t *testing.T) {
 			}
 		}
 		// One that is cut off must not say that it leads, even before it knows.
+		time.Sleep(time.Millisecond) // what was on the wire has come
+		if !old.Leading() {
+			t.Error("the old leader knows already: the test came too late")
+		}
 		if err := old.Verify(ctx); err == nil {
 			t.Error("a leader that is cut off was verified")
 		}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +65,70 @@ func TestEveryLedgerCallFails(t *testing.T) {
 			t.Fatalf("failing call %d", fail)
 		}
 	}
+}
+
+// What cannot be read ends the coordinator instead of being tried for ever; a
+// store that is away is waited for, and whoever asks meanwhile is told.
+func TestStoreAtTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		var fault atomic.Pointer[error]
+		fault.Store(&errStore)
+		w.ledger.Fault = func(string, bool) error { return *fault.Load() }
+		p := w.start()
+		time.Sleep(time.Minute)
+		_, err := p.Status(t.Context())
+		if !errors.Is(err, api.ErrNotLeader) || !strings.Contains(err.Error(), "is away") {
+			t.Errorf("Status = %v", err)
+		}
+		none := error(nil)
+		fault.Store(&none)
+		w.untilIdle(p)
+		if err := p.kill(); err != nil {
+			t.Error(err)
+		}
+		damaged := fmt.Errorf("rounds/00000001/spec: %w", leader.ErrDamaged)
+		fault.Store(&damaged)
+		q := w.start()
+		time.Sleep(time.Minute)
+		if err := q.kill(); !errors.Is(err, leader.ErrDamaged) {
+			t.Errorf("Run = %v", err)
+		}
+	})
+}
+
+// A blocked job says why, and goes on when it is told to.
+func TestBlockedAndRerun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 2)
+		p := w.start()
+		defer p.kill()
+		var full atomic.Bool
+		full.Store(true)
+		defer w.employ(p, "w", func(ctx context.Context, task jobs.Task, l *worker.Lease,
+			pr *worker.Progress) (jobs.Result, error) {
+			if task.Stage == jobs.StageReduce && task.Index == 1 && full.Load() {
+				return jobs.Result{}, errors.New("the disk is full")
+			}
+			return work(0)(ctx, task, l, pr)
+		})(false)
+		w.submit(p, round("r"))
+		st := w.until(p, "blocked", func(st api.Status) bool {
+			return len(st.Open) > 0 && st.Open[0].Phase == state.Blocked
+		})
+		if st.Open[0].Error != "the disk is full" {
+			t.Errorf("it is blocked because of %q", st.Open[0].Error)
+		}
+		full.Store(false)
+		if err := p.Rerun(t.Context(), state.Rerun{Job: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.untilIdle(p)
+		w.expectCommits("1 round commit")
+		if err := p.Commit(t.Context(), state.CommitPartial{Job: 1}); !errors.Is(err, state.ErrPhase) {
+			t.Errorf("Commit of an ended job: %v", err)
+		}
+	})
 }
 
 // A planned submission that is refused ends, and the next one goes on.
@@ -249,6 +315,7 @@ func TestLeaderIsCutOff(t *testing.T) {
 		for i, n := range g.Nodes {
 			if n.Leading() {
 				g.Isolate(i)
+				time.Sleep(time.Millisecond) // what was on the wire has come
 				h := worker.Heartbeat{Worker: "w"}
 				if _, err := all.leaders[i].Heartbeat(ctx, h); err == nil {
 					t.Error("a leader that is cut off acknowledged a heartbeat")

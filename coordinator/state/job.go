@@ -111,6 +111,14 @@ func (s *State) publish(p Publish) Result {
 	return r
 }
 
+// Reason is why the job is blocked or given up; "" when it is neither.
+func (j *Job) Reason() string {
+	if j.Error == "" && j.Phase == Blocked {
+		return j.firstError()
+	}
+	return j.Error
+}
+
 func (j *Job) firstError() string {
 	for _, t := range j.Current() {
 		if t.Phase == Failed {
