@@ -196,6 +196,22 @@ func TestDeathsAreBounded(t *testing.T) {
 	}
 }
 
+// A page that killed two embedded processes is a suspect in the third.
+func TestDeathsFromTheStore(t *testing.T) {
+	s := New()
+	spec := jobs.Spec{Job: 1, Now: 9, Kind: jobs.KindRound, Ranges: layout.Split(1),
+		Round: &jobs.Round{OnFailed: "commit"}}
+	done := map[jobs.Stage]map[int]jobs.Result{jobs.StageGenerate: {0: {End: "e"}}}
+	must(t, s, Join{Worker: "w"})
+	must(t, s, Takeover{Epoch: 1, Open: []OpenJob{{Spec: spec, Done: done,
+		Deaths: map[int]map[string]int{0: {"http://a/": 2, "http://b/": 1}, 7: {"http://c/": 2}}}}})
+	ref := jobs.TaskRef{Job: 1, Stage: jobs.StageFetch}
+	got := must(t, s, Grant{Task: ref, Worker: "w"}).Task.Suspects
+	if len(got) != 1 || got[0] != "http://a/" {
+		t.Errorf("suspects %q", got)
+	}
+}
+
 func TestSummariesAreBounded(t *testing.T) {
 	s := New()
 	for i := range uint64(Summaries + 5) {

@@ -180,6 +180,9 @@ type OpenJob struct {
 	// Highest is the highest attempt number that the store shows for a task,
 	// of any epoch: in its log or among its keys. New attempts are above.
 	Highest map[jobs.Stage]map[int]uint64 `json:"highest,omitempty"`
+	// Deaths counts, for URLs that were being parsed when a process died, the
+	// deaths, by fetch task: what an embedded node can only know from scratch.
+	Deaths map[int]map[string]int `json:"deaths,omitempty"`
 }
 
 func (Submission) kind() Kind    { return KindSubmit }

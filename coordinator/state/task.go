@@ -204,6 +204,11 @@ func (s *State) rebuild(o OpenJob, stages []jobs.Stage) {
 			break
 		}
 	}
+	for i, deaths := range o.Deaths {
+		if j.Stage == jobs.StageFetch && i >= 0 && i < len(j.Current()) && len(deaths) <= deathLimit {
+			j.Current()[i].Deaths = deaths
+		}
+	}
 	if i := s.queued(o.Spec.RequestID); i >= 0 {
 		s.Queue = slices.Delete(s.Queue, i, i+1)
 	}
