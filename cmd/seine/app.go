@@ -12,12 +12,14 @@ import (
 	"seine/cmd/internal/node"
 )
 
-// app is one run of the command: where it prints, and what was said for all
-// verbs.
+// app is one run of the command: where it reads and prints, and what was said
+// for all verbs.
 type app struct {
+	in         io.Reader
 	out, err   io.Writer
 	environ    []string
 	interrupts chan os.Signal
+	web        node.Web // how the web is reached; the zero value is the network
 
 	store       string // --store
 	coordinator string // --coordinator
@@ -25,31 +27,55 @@ type app struct {
 	json        bool   // --json
 }
 
+const rootLong = `Seine crawls the web in rounds, as batch jobs over Parquet tables on object
+storage. A round chooses the best URLs that are due, asks for them with manners,
+and commits what came as a new snapshot, whole or not at all. What is known, and
+why anything was or was not fetched, can be asked while a crawl runs and after.
+
+A crawl lives in a store: a folder, or s3://bucket/prefix. Its place is --store,
+else $SEINE_STORE, else the line "store:" of ./seine.yaml, else ./crawl.
+
+` + exitCodesHelp
+
+const rootExample = `  seine demo                                  # a small built-in web, no network
+  seine crawl --contact me@example.org https://example.org/
+  seine status
+  seine explain https://example.org/private/
+  seine query 'SELECT domain, count(*) FROM urls GROUP BY 1 ORDER BY 2 DESC'`
+
 // newRoot builds the tree of commands. Each verb has a file of its own.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "seine",
 		Short:         "A batch web crawler that works in rounds on object storage",
+		Long:          rootLong,
+		Example:       rootExample,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       node.Version,
 	}
+	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(advise(c, err)) })
+	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "the crawl's store: a folder or s3://bucket/prefix "+
 		"(default: $SEINE_STORE, else `store:` of seine.yaml, else ./crawl)")
 	flags.StringVar(&a.coordinator, "coordinator", "", "address of a running coordinator "+
 		"(default: that of the process which has the store)")
 	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
+	flags.Lookup("store").DefValue = ""
 	root.AddCommand(verbs(a)...)
 	return root
 }
 
 // verbs are the commands below the root, in the order of the help.
 func verbs(a *app) []*cobra.Command {
-	return nil
+	return []*cobra.Command{
+		newCrawl(a),
+		newInject(a),
+	}
 }
 
 // env is a variable of the environment.

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"seine/cmd/internal/node"
+	"seine/cmd/internal/ui"
+	"seine/coordinator/api"
+	"seine/coordinator/client"
+	"seine/coordinator/state"
+	"seine/formats/objstore/dir"
+	"seine/formats/settings"
+)
+
+// address is the API of the coordinator to ask: the one named, or that of the
+// process which has the store; "" if there is none.
+func (a *app) address(root string) (string, error) {
+	if a.coordinator != "" {
+		return withScheme(a.coordinator), nil
+	}
+	if root == "" {
+		return "", nil
+	}
+	owner, held, err := dir.Holder(root)
+	if err != nil || !held {
+		return "", err
+	}
+	return withScheme(owner.Address), nil
+}
+
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "http://" + address
+}
+
+// connect reaches the running coordinator, if there is one.
+func (a *app) connect(root string) (conn api.Conn, running bool, err error) {
+	address, err := a.address(root)
+	if err != nil || address == "" {
+		return nil, false, err
+	}
+	c, err := client.New(address, nil)
+	if err != nil {
+		return nil, false, usage(err)
+	}
+	return c, true, nil
+}
+
+// attached runs use beside a coordinator: a remote one if it is named, else one
+// in this process, for which nobody else may have the store.
+func (a *app) attached(ctx context.Context, c *node.Crawl, drain <-chan struct{},
+	use func(ctx context.Context, conn api.Conn) error) error {
+	if a.coordinator != "" {
+		conn, err := client.New(withScheme(a.coordinator), nil)
+		if err != nil {
+			return usage(err)
+		}
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		done := make(chan error, 1)
+		go func() { done <- use(ctx, conn) }()
+		select {
+		case err := <-done:
+			return err
+		case <-drain: // the coordinator's round goes on without us
+			stop(node.ErrDrained)
+			<-done
+			return node.ErrDrained
+		}
+	}
+	return node.Embed(ctx, c, node.Options{Web: a.web, Drain: drain}, use)
+}
+
+// interruptible makes the first interrupt close drain, and the second end ctx.
+// done ends the watching.
+func (a *app) interruptible(ctx context.Context) (context.Context, <-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	drain, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-a.interrupts:
+			fmt.Fprintln(a.err, "stopping: what was fetched is sealed; once more stops at once")
+			close(drain)
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-a.interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, drain, func() { cancel(); <-watched }
+}
+
+// free says whether this process may work on the store: nothing is written to
+// one that another process has.
+func (a *app) free(root string) error {
+	if root == "" || a.coordinator != "" {
+		return nil
+	}
+	owner, held, err := dir.Holder(root)
+	if err != nil || !held {
+		return err
+	}
+	return fmt.Errorf("%w; `seine status` shows what it does, `seine round submit` and "+
+		"`seine inject` hand it work", &dir.LockedError{Root: root, Owner: owner})
+}
+
+// contactMissing refuses to begin what could only be refused URL by URL.
+func contactMissing(s settings.Settings, web node.Web) error {
+	if s.Contact != "" || len(s.AllowNetwork) > 0 || web.Dial != nil {
+		return nil
+	}
+	return usagef("no request goes to a public address until site owners can reach you: add\n" +
+		"  --contact you@example.org\n" +
+		"(a mail address or a URL; it stands in the user agent), or --allow-network 127.0.0.0/8 " +
+		"for a web of your own")
+}
+
+// requestID names a submission, so that repeating it is no second one.
+func requestID(what string) string {
+	return fmt.Sprintf("%s-%d-%d", what, os.Getpid(), time.Now().UnixNano())
+}
+
+// watchEvery is how often an open job is looked at.
+const watchEvery = 400 * time.Millisecond
+
+// patience is how long a coordinator may try something in vain before a person
+// is told.
+const patience = 90 * time.Second
+
+// watch shows a job until it is over, or blocked.
+func (a *app) watch(ctx context.Context, conn api.Conn, ref state.JobRef, bars *ui.Progress) (api.Job, error) {
+	defer bars.Clear()
+	var since time.Time // trouble has been there
+	var version uint64
+	for {
+		waiting, stop := context.WithTimeout(ctx, watchEvery)
+		job, err := conn.Watch(waiting, ref, version)
+		expired := waiting.Err() != nil
+		stop()
+		if err != nil && expired && ctx.Err() == nil {
+			job, err = conn.Watch(ctx, ref, 0)
+		}
+		if err != nil {
+			return job, orCause(ctx, err)
+		}
+		if job.Over() || job.Phase == state.Blocked {
+			return job, nil
+		}
+		version = job.Version
+		shown := job
+		st, err := conn.Status(ctx)
+		if err != nil {
+			return job, orCause(ctx, err)
+		}
+		if job.Phase == api.Queued && len(st.Open) > 0 {
+			shown = st.Open[0]
+		}
+		bars.Show(shown, time.Now())
+		switch {
+		case st.Trouble == "":
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) > patience:
+			return job, exitError{exitStorage, fmt.Errorf("%s job %d has been tried in vain for %v: %s; "+
+				"mend it and run the same command: nothing is lost", job.Kind, job.Job, patience, st.Trouble)}
+		}
+	}
+}
+
+// orCause says why ctx ended, if that is why something failed.
+func orCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// blocked is the error of a job that cannot go on by itself.
+func blocked(job api.Job) error {
+	reason := job.Error
+	for _, s := range job.Stages {
+		for _, t := range s.Tasks {
+			if t.Phase == state.Failed {
+				reason = fmt.Sprintf("%s of partitions %s failed %d times: %s", s.Stage, t.Range,
+					t.Failures, t.Error)
+			}
+		}
+	}
+	return fmt.Errorf("%s %d is blocked: %s\nnothing is lost: once mended, `seine round rerun %d "+
+		"--failed` (or, when nothing runs, the same command) tries again, `seine round commit %d` "+
+		"leaves the part out, `seine round cancel %d --discard` drops the round", job.Kind, job.Job,
+		reason, job.Job, job.Job, job.Job)
+}
