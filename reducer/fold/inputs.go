@@ -96,8 +96,9 @@ func (in *inputs) of(kind string) []tasklog.Object {
 	return objects
 }
 
-// fanIn is how many objects are read side by side; more are sorted first.
-const fanIn = 64
+// fanIn is how many objects are read side by side, each with a buffer; more are
+// sorted first.
+func fanIn(e task.Env) int { return int(min(max(e.Memory()>>20, 2), 64)) }
 
 // opened are the objects that are open for reading.
 type opened struct{ sources []io.ReaderAt }
@@ -165,7 +166,7 @@ func ordered[R any](ctx context.Context, e task.Env, o *opened, objects []tasklo
 	if span == nil {
 		span = func(f *rowfile.File[R]) (int64, int64) { return 0, f.NumRows() }
 	}
-	if len(objects) <= fanIn {
+	if len(objects) <= fanIn(e) {
 		for _, object := range objects {
 			file, err := openRows[R](ctx, e, o, named(object), len(objects))
 			if err != nil {

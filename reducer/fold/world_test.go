@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"seine/formats/layout"
@@ -36,6 +37,7 @@ type crawl struct {
 	job    uint64
 	now    int64
 	topN   int64
+	length int64 // of rounds, ms
 }
 
 const hourMS = int64(3_600_000)
@@ -47,7 +49,8 @@ func newCrawl(t testing.TB, s settings.Settings, tasks int) *crawl {
 		t.Fatal(err)
 	}
 	c := &crawl{t: t, ctx: t.Context(), store: mem.New(), set: s.Fill(), ranges: layout.Split(tasks),
-		head: lsm.Empty(), now: twin.Now, topN: 100_000}
+		head: lsm.Empty(), now: twin.Now, topN: 100_000,
+		length: 1000 * hourMS}
 	c.env = twin.Env(c.store, t.TempDir(), s, suffixes)
 	return c
 }
@@ -136,7 +139,7 @@ type round struct {
 func (c *crawl) fetchRound(w web) *round {
 	c.t.Helper()
 	spec := c.spec(jobs.KindRound)
-	spec.Round = &jobs.Round{TopN: c.topN, Duration: 1000 * hourMS}
+	spec.Round = &jobs.Round{TopN: c.topN, Duration: c.length}
 	r := &round{spec: spec, ends: map[jobs.Stage][]jobs.Result{}}
 	r.ends[jobs.StageGenerate] = c.stage(spec, jobs.StageGenerate, nil, generate.Run)
 	for i, result := range r.ends[jobs.StageGenerate] {
@@ -217,16 +220,14 @@ func appended[R any](c *crawl, table string) []R {
 	return rows
 }
 
+// urlKey is the key of a URL below the suffix test.
 func urlKey(url string) lsm.Key {
 	n, err := weburl.Normalize(url, weburl.Options{})
 	if err != nil {
 		panic(err)
 	}
-	list, err := weburl.ParseSuffixes([]byte("test\n"))
-	if err != nil {
-		panic(err)
-	}
-	domain := list.Domain(n.Host)
+	domain := strings.TrimSuffix(n.Host, ".test")
+	domain = domain[strings.LastIndexByte(domain, '.')+1:] + ".test"
 	return lsm.Key{Partition: weburl.Partition(domain), Domain: domain, Host: n.Host, URL: n.URL}
 }
 
