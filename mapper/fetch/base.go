@@ -163,13 +163,15 @@ func recordOf(row *schema.Robots) robots.Record {
 	return r
 }
 
-// stateOf is what manners must remember of a group at the start of a round.
-func stateOf(d schema.Domain) polite.State {
-	s := polite.State{Delay: time.Duration(d.Delay) * time.Millisecond,
-		PausedTo: fromMS(d.BackoffUntil)}
-	s.NextSlot = fromMS(d.LastAccessed).Add(s.Delay)
-	if d.LastAccessed == 0 {
-		s.NextSlot = time.Time{}
+// stateOf is what manners must remember of a group at the start of a round whose
+// settings and robots.txt ask for a delay. Of the delay of the round before only
+// a Crawl-delay stands, since settings may have been lowered; but the first
+// request keeps the distance that was promised then.
+func stateOf(d schema.Domain, delay time.Duration) polite.State {
+	s := polite.State{PausedTo: fromMS(d.BackoffUntil),
+		Delay: max(delay, time.Duration(d.CrawlDelay)*time.Millisecond)}
+	if d.LastAccessed != 0 {
+		s.NextSlot = fromMS(d.LastAccessed).Add(max(s.Delay, time.Duration(d.Delay)*time.Millisecond))
 	}
 	if s.PausedTo.After(s.NextSlot) {
 		s.NextSlot = s.PausedTo
@@ -186,13 +188,14 @@ type sealed struct {
 	logged map[string]bool // of these, those in the log
 	groups map[string]polite.State
 	robots map[string]*schema.Robots
+	asked  map[string]int64 // by authority: when a page was last asked for, ms
 	bytes  int64
 }
 
 // readSealed reads the chunks of earlier attempts as far as this one needs them.
 func readSealed(ctx context.Context, e Env, byHost bool, chunks []tasklog.Chunk) (sealed, error) {
 	s := sealed{ids: map[string]bool{}, logged: map[string]bool{}, groups: map[string]polite.State{},
-		robots: map[string]*schema.Robots{}}
+		robots: map[string]*schema.Robots{}, asked: map[string]int64{}}
 	for _, c := range chunks {
 		for _, o := range c.Objects {
 			var err error
@@ -206,7 +209,7 @@ func readSealed(ctx context.Context, e Env, byHost bool, chunks []tasklog.Chunk)
 			case tasklog.Robots:
 				err = readRows(ctx, e, o.Key, o.Size, nil, func(r *schema.Robots) error {
 					row := *r
-					s.robots[row.Authority] = &row
+					s.addRobots(&row)
 					return nil
 				})
 			}
@@ -218,7 +221,28 @@ func readSealed(ctx context.Context, e Env, byHost bool, chunks []tasklog.Chunk)
 	return s, nil
 }
 
+// addRobots keeps the newest robots.txt of each authority: a spool may be older
+// than the log.
+func (s *sealed) addRobots(r *schema.Robots) {
+	if old := s.robots[r.Authority]; old == nil || r.FetchedAt >= old.FetchedAt {
+		s.robots[r.Authority] = r
+	}
+}
+
+// authorityName is the scheme and authority of a URL in normal form.
+func authorityName(url string) string {
+	start := strings.Index(url, "://") + len("://")
+	if end := strings.IndexByte(url[start:], '/'); end >= 0 {
+		return url[:start+end]
+	}
+	return url
+}
+
 func (s *sealed) add(byHost bool, f *schema.Fetch) {
+	if f.Kind == kindPage && f.IP != "" {
+		name := authorityName(f.URL)
+		s.asked[name] = max(s.asked[name], f.StartedAt)
+	}
 	s.ids[fetchID(f)] = true
 	s.bytes += f.Bytes
 	g := group(byHost, f.Domain, f.Host)

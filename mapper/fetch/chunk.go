@@ -63,6 +63,7 @@ func (f *fetcher) buildChunk(records int, early []*outcome) (c *chunk, err error
 	if err != nil {
 		return nil, err
 	}
+	defer w.abandon()
 	b := &batch{discoveries: map[discoveryKey]*schema.Discovery{}}
 	take := func(o *outcome) error {
 		if f.sealedAlready(o) {
@@ -133,7 +134,9 @@ func (f *fetcher) take(c *chunk, b *batch, w *warcOutput, o *outcome) error {
 		b.robots = append(b.robots, *o.Robots)
 	}
 	f.discoveries(o, func(d schema.Discovery) { merge(b.discoveries, d) })
-	c.counts[o.Fetch.Kind+" "+o.Fetch.Reason]++
+	if o.Fetch.Final {
+		c.counts[o.Fetch.Kind+" "+o.Fetch.Reason]++
+	}
 	c.counts["bytes"] += o.Fetch.Bytes
 	if at := o.Fetch.StartedAt * 1000; at != 0 {
 		if c.from == 0 || at < c.from {
@@ -250,8 +253,9 @@ func (o *output) finish(c *chunk, kind string, rows int64) error {
 // warcOutput is the archive of a chunk.
 type warcOutput struct {
 	*output
-	writer  *warc.Writer
-	records int64
+	writer   *warc.Writer
+	records  int64
+	finished bool
 }
 
 // createWARC begins the archive of a chunk with its warcinfo.
@@ -264,7 +268,7 @@ func (f *fetcher) createWARC(_ *chunk) (*warcOutput, error) {
 	}
 	w, err := warc.NewWriter(out, warc.Options{Seed: out.key})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, out.file.Close())
 	}
 	info := warc.Info{Filename: name, Operator: f.set.Contact, Contact: f.set.Contact,
 		Software: f.env.Software, UserAgent: agent(f.env.Software, f.set.Contact),
@@ -298,7 +302,15 @@ func (w *warcOutput) write(o *outcome) (offset, length int64, err error) {
 // finish adds the archive to the chunk, unless it archives nothing.
 func (w *warcOutput) finish(c *chunk) error {
 	if w.records == 0 {
-		return w.file.Close()
+		return nil
 	}
+	w.finished = true
 	return w.output.finish(c, tasklog.WARC, w.records)
+}
+
+// abandon closes an archive that no chunk took.
+func (w *warcOutput) abandon() {
+	if !w.finished {
+		_ = w.file.Close() // it is unlinked: nothing to lose
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"seine/formats/layout"
 	"seine/formats/objstore"
@@ -61,6 +62,10 @@ func sortedDiscoveries(all map[discoveryKey]*schema.Discovery) []schema.Discover
 	return rows
 }
 
+// mergeTimeout bounds one try at reading a task's discoveries back: gigabytes at
+// most.
+const mergeTimeout = time.Hour
+
 // end merges the discoveries of all chunks into one object by target, names the
 // rows that wait again, and closes the log.
 func (f *fetcher) end(ctx context.Context) (jobs.Result, error) {
@@ -68,8 +73,13 @@ func (f *fetcher) end(ctx context.Context) (jobs.Result, error) {
 	c := &chunk{}
 	defer c.close()
 	left := f.leftRows()
-	if err := errors.Join(f.writeEvents(ctx, c, state.Chunks),
-		writeRows(f, c, tasklog.Fetches, left, false)); err != nil {
+	err := persist(ctx, f.progress, "merge the discoveries", mergeTimeout, func(ctx context.Context) error {
+		return f.writeEvents(ctx, c, state.Chunks)
+	})
+	if err == nil {
+		err = writeRows(f, c, tasklog.Fetches, left, false)
+	}
+	if err != nil {
 		return jobs.Result{}, err
 	}
 	end := tasklog.End{Counts: map[string]int64{"listed": int64(len(f.rows))}}
@@ -90,7 +100,7 @@ func (f *fetcher) end(ctx context.Context) (jobs.Result, error) {
 		}
 		end.Objects = append(end.Objects, o.object)
 	}
-	err := f.persist(ctx, "end the log", func(ctx context.Context) error {
+	err = f.persist(ctx, "end the log", func(ctx context.Context) error {
 		return f.log.End(ctx, end)
 	})
 	if err != nil {

@@ -3,9 +3,11 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"time"
 
 	"seine/formats/schema"
@@ -27,7 +29,9 @@ type answer struct {
 	// nothingSent: it failed before a byte of the request left.
 	nothingSent bool
 	canceled    bool // stopped from outside: no outcome
+	cut         bool // canceled when the server may have seen the request
 	stale       bool // a kept connection was dead: ask again in a new slot
+	ours        bool // this machine had no room for a connection: ask again in a new slot
 	noContact   bool
 }
 
@@ -49,6 +53,7 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 		f.describe(&o.Fetch, x)
 	}()
 	if err := f.lease.Gate(); err != nil {
+		f.stopQueue() // it never opens again: without this, the queue would grant for ever
 		return x.cancel()
 	}
 	addr, ok := f.address(ctx, u, o, x)
@@ -152,15 +157,21 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 			x.cancel()
 			return
 		}
-		e = &http1.Error{Code: http1.CodeDial, Err: err} // this machine's own trouble
+		f.seal.fail(fmt.Errorf("ask for %s: %w", row.URL, err)) // no room on scratch
+		x.cancel()
+		x.cut, x.manners.Kind = true, polite.Failed
+		return
 	}
 	row.Detail = bounded(e.Error(), 200)
 	switch {
 	case e.Code == http1.CodeCanceled || e.Code == http1.CodeGate || errors.Is(err, jobs.ErrLeaseLost):
 		x.cancel()
-		if e.Sent { // the server may have seen it: the slot is used
+		if x.cut = e.Sent; x.cut { // the server may have seen it: the slot is used
 			x.manners.Kind = polite.Failed
 		}
+		return
+	case !e.Sent && exhausted(err):
+		x.ours, x.manners.Kind = true, polite.Failed
 		return
 	case e.Code == http1.CodeStale:
 		x.stale, x.manners.Kind = true, polite.Failed
@@ -177,12 +188,25 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 	}
 }
 
-// mannersOf says what a response means for its group.
+// exhausted says whether a connection failed for want of something that this
+// machine has too little of: no server is to blame for that.
+func exhausted(err error) bool {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+	return false
+}
+
+// mannersOf says what a response means for its group. A server that refuses and
+// says for how long is heard whatever the status.
 func (f *fetcher) mannersOf(x *answer) polite.Outcome {
 	r := x.response
 	after, asked := polite.ParseRetryAfter(r.Header.Get("Retry-After"), x.at)
 	switch {
-	case r.Status == 429, r.Status == 503:
+	case r.Status == 429, r.Status == 503, r.Status >= 400 && asked:
 		o := polite.Outcome{Kind: polite.BackOff}
 		if asked {
 			o.RetryAfter = after
@@ -197,7 +221,8 @@ func (f *fetcher) mannersOf(x *answer) polite.Outcome {
 // describe writes the exchange's facts into its row.
 func (f *fetcher) describe(row *schema.Fetch, x *answer) {
 	row.StartedAt = toMS(x.started)
-	row.Duration = int32(x.at.Sub(x.started).Milliseconds())
+	// Rounded so that started_at + duration_ms is never before the end: manners are counted from it.
+	row.Duration = int32(toMS(x.at.Add(time.Millisecond-1)) - row.StartedAt)
 	row.Waited = max(x.started.Sub(f.started).Milliseconds(), 0)
 	row.Reason = x.reason
 	if r := x.response; r != nil {
@@ -207,8 +232,11 @@ func (f *fetcher) describe(row *schema.Fetch, x *answer) {
 		row.TTFB = int32(r.TTFB.Milliseconds())
 		row.Bytes = r.RawBody.Size()
 	}
-	if x.manners.Kind == polite.BackOff {
+	switch {
+	case x.manners.Kind == polite.BackOff:
 		row.RetryAt = toMS(x.at.Add(f.pauseOf(row, x)))
+	case x.cut:
+		row.RetryAt = toMS(x.at.Add(f.delayNow(row) + time.Millisecond))
 	}
 }
 
@@ -222,6 +250,14 @@ func (f *fetcher) pauseOf(row *schema.Fetch, x *answer) time.Duration {
 		pause = q.State(group(f.set.GroupByHost, row.Domain, row.Host)).Pause
 	})
 	return min(max(2*pause, time.Minute), polite.MaxRetryAfter)
+}
+
+// delayNow is the delay in force for a row's group.
+func (f *fetcher) delayNow(row *schema.Fetch) (d time.Duration) {
+	f.runner.With(func(q *polite.Queue[int32]) {
+		d = q.Delay(group(f.set.GroupByHost, row.Domain, row.Host))
+	})
+	return d
 }
 
 // redirectTarget resolves a redirect's Location to its normal form.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +38,14 @@ type world struct {
 	env   Env
 	set   settings.Settings
 	task  jobs.Task
+
+	sealed []tasklog.Object // of the chunks that were audited
 }
+
+// suffixes are parsed once for all tests.
+var suffixes = sync.OnceValues(func() (*weburl.Suffixes, error) {
+	return weburl.ParseSuffixes(weburl.EmbeddedSuffixes())
+})
 
 // webResolver is the web's name service as fetch asks it.
 type webResolver struct{ web *webtest.Web }
@@ -57,7 +65,7 @@ func (webResolver) Prefetch(context.Context, []string) {}
 
 func newWorld(t *testing.T, web *webtest.Web, set settings.Settings) *world {
 	t.Helper()
-	suffixes, err := weburl.ParseSuffixes(weburl.EmbeddedSuffixes())
+	suffixes, err := suffixes()
 	if err != nil {
 		t.Fatal(err)
 	}

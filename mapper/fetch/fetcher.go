@@ -111,11 +111,11 @@ func (f *fetcher) recover() error {
 		}
 		if !f.sealed.ids[o.id()] {
 			f.sealed.add(byHost, &o.Fetch)
+			f.bytes += o.Fetch.Bytes
 		}
 		if o.Robots != nil {
-			f.sealed.robots[o.Robots.Authority] = o.Robots
+			f.sealed.addRobots(o.Robots)
 		}
-		f.bytes += o.Fetch.Bytes
 		return nil
 	})
 	if err != nil {
@@ -129,20 +129,20 @@ func (f *fetcher) recover() error {
 // fill makes the queue: every row without an outcome, by group.
 func (f *fetcher) fill(base known, later bool) {
 	q := polite.New[int32](polite.Settings{HardStop: fromMS(f.task.Deadline)})
-	for authority, row := range base.robots {
-		f.authorities[authority] = f.newAuthority(authority, row, true)
-	}
-	for authority, row := range f.sealed.robots {
-		f.authorities[authority] = f.newAuthority(authority, row, false)
+	f.recall(base)
+	// Delays that robots.txt asked for hold from the first request on.
+	asked := map[string]time.Duration{}
+	for _, a := range f.authorities {
+		asked[a.group] = max(asked[a.group], f.delayOf(a))
 	}
 	suspects := f.task.Suspects
 	restored := map[string]bool{}
 	for i := range f.rows {
 		row := &f.rows[i]
-		g := group(f.set.GroupByHost, row.Domain, row.Host)
+		g := f.groupOf(row)
 		if !restored[g] {
 			restored[g] = true
-			q.Restore(g, f.groupState(base, g, later))
+			q.Restore(g, f.groupState(base, g, asked[g], later))
 		}
 		switch {
 		case f.sealed.ids[row.URL]:
@@ -153,25 +153,42 @@ func (f *fetcher) fill(base known, later bool) {
 			q.Add(g, time.Time{}, f.set.Delay.D(), int32(i))
 		}
 	}
-	// Delays that robots.txt asked for hold from the first request on.
-	for _, a := range f.authorities {
-		if restored[a.group] {
-			q.SetDelay(a.group, f.delayOf(a))
-		}
-	}
 	q.Close()
+	if f.spent(f.bytes) {
+		q.Stop(polite.WhyStopped)
+	}
 	f.runner = polite.NewRunner(q)
 }
 
-// groupState joins what the snapshot and the log say of a group. A later
-// attempt waits one whole delay: the one before may have asked just now.
-func (f *fetcher) groupState(base known, g string, later bool) polite.State {
-	s := stateOf(base.groups[g])
-	s.Delay = max(s.Delay, f.set.Delay.D())
-	if base.groups[g].Delay > 0 && time.Duration(base.groups[g].CrawlDelay)*time.Millisecond < s.Delay {
-		// The settings may have been lowered since: only a Crawl-delay stands.
-		s.Delay = max(f.set.Delay.D(), time.Duration(base.groups[g].CrawlDelay)*time.Millisecond)
+// recall makes the authorities whose robots.txt the snapshot or the log has. A
+// robots.txt that nothing followed yet stays valid beyond its time, over rounds
+// too: with a Crawl-delay of a day it would else be asked for for ever.
+func (f *fetcher) recall(base known) {
+	for name, row := range base.robots {
+		a := f.newAuthority(name, row, true)
+		a.followed = base.groups[a.group].LastAccessed > row.FetchedAt+1
+		f.authorities[name] = a
 	}
+	for name, row := range f.sealed.robots {
+		f.authorities[name] = f.newAuthority(name, row, f.sealed.asked[name] > row.FetchedAt)
+	}
+}
+
+// groupOf is the group that a row's requests go to, by what will be asked: a
+// damaged row must not slip past its domain's delay.
+func (f *fetcher) groupOf(row *schema.List) string {
+	u, err := normal(row.URL)
+	if err != nil || u.Host == row.Host {
+		return group(f.set.GroupByHost, row.Domain, row.Host)
+	}
+	return group(f.set.GroupByHost, f.env.Suffixes.Domain(u.Host), u.Host)
+}
+
+// groupState joins what the settings, robots.txt, the snapshot and the log say of
+// a group. A later attempt waits one whole delay: the one before may have asked
+// just now.
+func (f *fetcher) groupState(base known, g string, asked time.Duration, later bool) polite.State {
+	s := stateOf(base.groups[g], max(asked, f.set.Delay.D()))
 	if later {
 		s.NextSlot = latest(s.NextSlot, f.started.Add(s.Delay))
 	}

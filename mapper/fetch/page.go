@@ -65,12 +65,18 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 		defer x.response.Close()
 	}
 	switch {
+	case x.ours:
+		f.runner.With(func(q *polite.Queue[int32]) {
+			q.AddFirst(g.Group, time.Time{}, 0, g.Item)
+		})
+		return x.at, x.manners
 	case x.noContact:
 		f.mu.Lock()
 		a.noContact, f.noContact[g.Item] = true, true
 		f.mu.Unlock()
 		return x.at, x.manners
 	case x.canceled:
+		f.recordCut(ctx, o, x)
 		return x.at, x.manners
 	case x.stale && f.once(g.Item):
 		f.runner.With(func(q *polite.Queue[int32]) {
@@ -84,7 +90,8 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 	a.followed = true
 	f.mu.Unlock()
 	if x.response != nil {
-		f.judge(ctx, row, u, x, o)
+		defer f.holdBody()()
+		f.judge(row, u, x, o)
 	}
 	o.Fetch.Final = true
 	f.record(ctx, g.Item, o)
@@ -98,6 +105,21 @@ func (f *fetcher) leaveForContact(a *authority, item int32) bool {
 	defer f.mu.Unlock()
 	f.noContact[item] = f.noContact[item] || a.noContact
 	return a.noContact
+}
+
+// contactless says whether an authority was found to need a contact.
+func (f *fetcher) contactless(a *authority) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return a.noContact
+}
+
+// holdBody waits for a place among the bodies that may be in memory at once, and
+// gives it back when done. A place is held until the outcome is in the spool, so
+// that a full spool stops the reading of bodies, not only their parsing.
+func (f *fetcher) holdBody() (done func()) {
+	f.parsers <- struct{}{}
+	return func() { <-f.parsers }
 }
 
 // once says whether an item was not asked again before.
@@ -132,7 +154,7 @@ func validators(row *schema.List) http1.Header {
 }
 
 // judge turns a response into the outcome: reason, page, links, archive.
-func (f *fetcher) judge(ctx context.Context, row *schema.List, u weburl.Normal, x *answer, o *outcome) {
+func (f *fetcher) judge(row *schema.List, u weburl.Normal, x *answer, o *outcome) {
 	r := x.response
 	o.Web = f.archived(u, x, o)
 	switch {
@@ -142,7 +164,7 @@ func (f *fetcher) judge(ctx context.Context, row *schema.List, u weburl.Normal, 
 	case redirects(r.Status):
 		f.redirected(u, x, o)
 	case r.Status >= 200 && r.Status < 300:
-		f.parse(ctx, row, u, x, o)
+		f.parse(row, u, x, o)
 	default:
 		o.Fetch.Reason = reasonOf(r.Status, x.manners.RetryAfter > 0)
 	}

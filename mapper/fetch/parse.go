@@ -1,7 +1,7 @@
 package fetch
 
 import (
-	"context"
+	"bytes"
 	"crypto/md5"
 	"encoding/binary"
 	"errors"
@@ -17,25 +17,26 @@ import (
 	"seine/mapper/http1"
 )
 
-// parse reads a 2xx body: its page row, its links.
-func (f *fetcher) parse(ctx context.Context, row *schema.List, u weburl.Normal, x *answer, o *outcome) {
-	select {
-	case f.parsers <- struct{}{}:
-		defer func() { <-f.parsers }()
-	case <-ctx.Done():
-	}
+// parse reads a 2xx body: its page row, its links. A panic of a parser is the
+// page's end, not ours.
+func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome) {
 	defer f.progress.Parsing(u.URL)()
+	defer func() {
+		if v := recover(); v != nil {
+			o.Page, o.links, o.text = nil, nil, ""
+			o.Fetch.Change, o.Fetch.Reason = "", schema.Crashed
+			o.Fetch.Detail = bounded(fmt.Sprintf("the parser failed: %v", v), 200)
+		}
+	}()
 	r := x.response
 	body, err := r.Body.Bytes()
 	if err != nil {
 		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
 		return
 	}
-	page, err := f.extract(u, r, body)
-	if err != nil {
-		o.Fetch.Reason, o.Fetch.Detail = schema.Crashed, bounded(err.Error(), 200)
-		return
-	}
+	page := extract.Extract(extract.Input{URL: u.URL, ContentType: r.Header.Get("Content-Type"),
+		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
+		extract.Limits{Links: f.set.MaxLinks})
 	o.Web.Type = page.MIMEDetected
 	if !slices.Contains(f.set.Types, page.MIMEDetected) {
 		o.Fetch.Reason, o.Fetch.Detail = schema.TypeOut, page.MIMEDetected
@@ -64,19 +65,6 @@ func faultReason(e *http1.Error) schema.Reason {
 	return schema.OK
 }
 
-// extract reads a body; a panic of the parser is the page's end, not ours.
-func (f *fetcher) extract(u weburl.Normal, r *http1.Response, body []byte) (p extract.Page, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the parser failed: %v", v)
-		}
-	}()
-	p = extract.Extract(extract.Input{URL: u.URL, ContentType: r.Header.Get("Content-Type"),
-		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
-		extract.Limits{Links: f.set.MaxLinks})
-	return p, nil
-}
-
 // page makes the row of pages.
 func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome, p *extract.Page, size int64) {
 	r := x.response
@@ -92,7 +80,7 @@ func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome,
 		MIMEDeclared: p.MIMEDeclared, MIMEDetected: p.MIMEDetected, Charset: p.Charset,
 		Language: p.Language, Title: p.Title, PayloadDigest: digest, Bytes: size,
 		Truncated: r.Truncated, NoIndex: p.NoIndex, NoFollow: p.NoFollow,
-		ETag: bounded(r.Header.Get("ETag"), 512), LastModified: bounded(r.Header.Get("Last-Modified"), 64)}
+		ETag: validator(r.Header.Get("ETag"), 512), LastModified: validator(r.Header.Get("Last-Modified"), 64)}
 	if p.HasText {
 		page.ContentHash, page.SimHash = p.ContentHash, p.SimHash
 	}
@@ -122,6 +110,15 @@ func changeOf(row *schema.List, p *schema.Page) string {
 	return schema.ChangeChanged
 }
 
+// validator keeps what can be sent back as it came: cut short, it would match
+// nothing, or something else.
+func validator(s string, n int) string {
+	if len(s) > n || strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) >= 0 {
+		return ""
+	}
+	return s
+}
+
 // pageID is MD5 of url and round.
 func pageID(url string, round uint64) [16]byte {
 	return md5.Sum(binary.BigEndian.AppendUint64([]byte(url), round))
@@ -148,5 +145,5 @@ func payloadDigest(e *exchange) (string, error) {
 	if head == nil {
 		return "", errors.New("no header")
 	}
-	return warc.PayloadDigest(head, strings.NewReader(string(e.body)))
+	return warc.PayloadDigest(head, bytes.NewReader(e.body))
 }

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"seine/formats/schema"
@@ -51,10 +52,21 @@ func (f *fetcher) recordExtra(ctx context.Context, o *outcome, x *answer) {
 	}
 }
 
+// recordCut notes a request that was given up because the attempt was stopped,
+// when the server may have seen it. The URL waits again; the row is there so
+// that the next round, too, leaves the group a whole delay from this moment.
+func (f *fetcher) recordCut(ctx context.Context, o *outcome, x *answer) {
+	if !x.cut {
+		return
+	}
+	o.Fetch.Reason, o.Fetch.Final = schema.Stopped, false
+	f.append(ctx, o)
+}
+
 // append writes the outcome to the spool. A full spool waits for a seal: that is
 // how fetching pauses while the store is away.
 func (f *fetcher) append(ctx context.Context, o *outcome) bool {
-	parts, err := o.encode()
+	parts, err := f.encode(o)
 	if err != nil {
 		f.seal.fail(err)
 		return false
@@ -64,7 +76,7 @@ func (f *fetcher) append(ctx context.Context, o *outcome) bool {
 		err := f.seal.append(f.spool, parts)
 		switch {
 		case err == nil:
-			if at := fromMS(o.Fetch.RetryAt); !at.IsZero() && time.Until(at) > time.Minute {
+			if at := fromMS(o.Fetch.RetryAt); o.Fetch.Final && !at.IsZero() && time.Until(at) > time.Minute {
 				f.seal.now() // a pause that must survive this machine
 			}
 			return true
@@ -81,6 +93,27 @@ func (f *fetcher) append(ctx context.Context, o *outcome) bool {
 	}
 }
 
+// encode encodes an outcome for the spool. One too large for a record keeps its
+// row alone: nothing that a server sends may end the attempt.
+func (f *fetcher) encode(o *outcome) ([][]byte, error) {
+	limit := min(spool.MaxRecord, f.set.ScratchBytes/2)
+	parts, err := o.encode()
+	if n := size(parts); err == nil && n > limit {
+		o.Page, o.Web, o.links, o.text = nil, nil, nil, ""
+		o.Fetch.Reason, o.Fetch.Change = schema.Crashed, ""
+		o.Fetch.Detail = fmt.Sprintf("its record takes %d bytes, %d are allowed", n, limit)
+		parts, err = o.encode()
+	}
+	return parts, err
+}
+
+func size(parts [][]byte) (n int64) {
+	for _, p := range parts {
+		n += int64(len(p))
+	}
+	return n
+}
+
 // spend counts bytes against the round's budget.
 func (f *fetcher) spend(n int64) {
 	f.progress.Add("bytes", n)
@@ -88,14 +121,17 @@ func (f *fetcher) spend(n int64) {
 	f.bytes += n
 	total := f.bytes
 	f.mu.Unlock()
+	if f.spent(total) {
+		f.stopQueue()
+	}
+}
+
+// spent says whether total uses up the round's budget of bytes. Tasks do not
+// talk: each may spend its share.
+func (f *fetcher) spent(total int64) bool {
 	r := f.task.Spec.Round
-	if r == nil || r.MaxBytes <= 0 {
-		return
-	}
-	// Tasks do not talk: each may spend its share.
-	if share := max(r.MaxBytes/int64(max(len(f.task.Spec.Ranges), 1)), 1); total >= share {
-		f.runner.With(func(q *polite.Queue[int32]) { q.Stop(polite.WhyStopped) })
-	}
+	return r != nil && r.MaxBytes > 0 &&
+		total >= max(r.MaxBytes/int64(max(len(f.task.Spec.Ranges), 1)), 1)
 }
 
 // leftRows are the rows of the list that wait again, with why.

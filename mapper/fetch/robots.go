@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -29,6 +30,7 @@ type authority struct {
 	noContact bool            // its address is public, and no contact is set
 	hop       string          // where robots.txt redirected to; "" before
 	hops      int             // redirects followed so far
+	source    string          // the URL that the rules were read from
 	sitemaps  map[string]bool // asked for, or refused, in this task
 }
 
@@ -113,13 +115,18 @@ func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, poli
 		f.mu.Unlock()
 		return x.at, x.manners
 	}
-	if x.canceled || x.stale {
-		if x.stale {
-			f.againFirst(a, extra{authority: a})
-		}
+	switch {
+	case x.stale || x.ours:
+		f.againFirst(a, extra{authority: a})
+		return x.at, x.manners
+	case x.canceled:
+		f.recordCut(ctx, o, x)
 		return x.at, x.manners
 	}
-	if hop, ok := redirectTarget(x.response, u); ok && hops < robots.MaxRedirects {
+	if x.response != nil {
+		defer f.holdBody()()
+	}
+	if hop, ok := redirectTarget(x.response, u); ok && hop != u.URL && hops < robots.MaxRedirects {
 		o.Fetch.Reason, o.Fetch.RedirectTo = schema.Redirected, hop
 		f.mu.Lock()
 		a.hop, a.hops = hop, hops+1
@@ -128,17 +135,30 @@ func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, poli
 		f.againFirst(a, extra{authority: a})
 		return x.at, x.manners
 	}
-	fetched := robots.Fetch{Status: x.status(), RetryAfter: x.manners.RetryAfter}
-	if x.response != nil {
-		fetched.Body = readUpTo(x.response.Body, robots.MaxBytes+1)
-		fetched.Cut = x.response.Truncated != "" && x.response.Truncated != http1.TruncatedLength
+	if hops > 0 && x.manners.Kind == polite.ConnectFailure {
+		x.manners.Kind = polite.Failed // it was another's host that is not there
 	}
-	f.decided(a, robots.Policy(fetched, earlier, x.at), x)
+	f.decided(a, robots.Policy(robotsFetch(x), earlier, x.at), x)
 	o.Fetch.Final = true
 	o.Robots = a.row(int64(f.task.Spec.Job))
 	f.recordExtra(ctx, o, x)
 	f.learned(a)
 	return x.at, x.manners
+}
+
+// robotsFetch is the end of an exchange for robots.txt as policy sees it. One
+// that broke before the first byte of the file told nothing.
+func robotsFetch(x *answer) robots.Fetch {
+	r := x.response
+	if r == nil {
+		return robots.Fetch{}
+	}
+	cut := r.Truncated != "" && r.Truncated != http1.TruncatedLength
+	if cut && r.Body.Size() == 0 {
+		return robots.Fetch{RetryAfter: x.manners.RetryAfter}
+	}
+	return robots.Fetch{Status: r.Status, Body: readUpTo(r.Body, robots.MaxBytes+1), Cut: cut,
+		RetryAfter: x.manners.RetryAfter}
 }
 
 // decided stores what robots.txt came down to.
@@ -151,10 +171,12 @@ func (f *fetcher) decided(a *authority, r robots.Record, x *answer) {
 		}
 	}
 	a.record, a.rules = r, r.Rules(f.set.Agent)
-	a.followed, a.hop, a.hops, a.dead = false, "", 0, ""
-	if x.response == nil && x.nothingSent {
+	a.dead = ""
+	if x.response == nil && x.nothingSent && a.hops == 0 {
 		a.dead = x.reason // no name, no connection: the pages' own end, too
 	}
+	a.source = cmp.Or(a.hop, a.name+"/robots.txt")
+	a.followed, a.hop, a.hops = false, "", 0
 }
 
 // learned applies a new robots.txt to the queue: its delay, its sitemaps.
@@ -163,7 +185,7 @@ func (f *fetcher) learned(a *authority) {
 	f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(a.group, delay) })
 	if a.record.Outcome == robots.Parsed {
 		for _, raw := range a.record.File().Sitemaps() {
-			f.addSitemap(a, a.name+"/robots.txt", raw, 0)
+			f.addSitemap(a, a.source, raw, 0)
 		}
 	}
 }

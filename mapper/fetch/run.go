@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"seine/formats/layout"
@@ -21,7 +22,8 @@ func Run(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease, progress 
 	logKey := func(n int) string { return layout.Log(t.Spec.Job, t.Index, n) }
 	var log *tasklog.Writer
 	var before tasklog.State
-	err := persist(ctx, progress, "open the log of task "+t.ID(), func(ctx context.Context) (err error) {
+	open := "open the log of task " + t.ID()
+	err := persist(ctx, progress, open, putTimeout, func(ctx context.Context) (err error) {
 		log, before, err = tasklog.Open(ctx, objstore.WriteOnce{Store: e.Store}, logKey,
 			tasklog.Attempt(t.Attempt))
 		if errors.Is(err, tasklog.ErrEnded) {
@@ -32,8 +34,13 @@ func Run(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease, progress 
 	if err != nil {
 		return jobs.Result{}, err
 	}
+	sweepErr := sweepSpools(e.Scratch, t, before.End != nil)
 	if before.End != nil {
-		return resultOf(ctx, e, t, before)
+		result, err := resultOf(ctx, e, t, before)
+		return result, errors.Join(err, sweepErr)
+	}
+	if sweepErr != nil {
+		return jobs.Result{}, sweepErr
 	}
 	f, err := newFetcher(ctx, e, t, lease, progress, log, before)
 	if err != nil {
@@ -195,10 +202,43 @@ func (f *fetcher) leaveSpool(failed error) error {
 	return f.spool.Close()
 }
 
+// sweepSpools removes the spools of tasks that can never be taken up again: those
+// of earlier jobs, since one round is open at a time, and the task's own once it
+// has ended.
+func sweepSpools(dir string, t jobs.Task, ended bool) error {
+	ids, err := spool.List(dir)
+	if err != nil {
+		return err
+	}
+	own := spoolID(t)
+	for _, id := range ids {
+		var job uint64
+		if n, err := fmt.Sscanf(id, "r%d-", &job); n != 1 || err != nil || job > t.Spec.Job {
+			continue
+		}
+		if job == t.Spec.Job && !(ended && (id == own || strings.HasPrefix(id, own+"-"))) {
+			continue
+		}
+		s, err := spool.Open(dir, id, 0)
+		if errors.Is(err, spool.ErrBusy) {
+			continue // an attempt that has yet to see that it is over
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.Remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func spoolID(t jobs.Task) string { return fmt.Sprintf("r%08d-t%04d", t.Spec.Job, t.Index) }
+
 // openSpool takes over the task's spool; when another process holds it, this
 // attempt makes one of its own.
 func openSpool(dir string, t jobs.Task, bytes int64) (*spool.Spool, error) {
-	id := fmt.Sprintf("r%08d-t%04d", t.Spec.Job, t.Index)
+	id := spoolID(t)
 	s, err := spool.Open(dir, id, bytes)
 	if errors.Is(err, spool.ErrBusy) {
 		s, err = spool.Open(dir, id+"-"+t.Attempt.String(), bytes)

@@ -50,17 +50,13 @@ func newSealState(f *fetcher) *sealState {
 // append adds a record under the lock that Rotate takes, so that the number of
 // records before a rotation is known.
 func (s *sealState) append(sp *spool.Spool, parts [][]byte) error {
-	n := int64(0)
-	for _, p := range parts {
-		n += int64(len(p))
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := sp.Append(parts...); err != nil {
 		return err
 	}
 	s.records++
-	s.bytes += n
+	s.bytes += size(parts)
 	if s.bytes >= s.bound {
 		s.nowLocked()
 	}
@@ -146,7 +142,7 @@ func (f *fetcher) sealChunk(ctx context.Context) error {
 		return err
 	}
 	if records == 0 && len(early) == 0 {
-		return nil
+		return f.seal.free(f.spool, upTo)
 	}
 	c, err := f.buildChunk(records, early)
 	if err != nil {
@@ -159,13 +155,18 @@ func (f *fetcher) sealChunk(ctx context.Context) error {
 		}
 	}
 	f.seal.early = nil
-	if err := f.spool.Drop(upTo); err != nil {
+	return f.seal.free(f.spool, upTo)
+}
+
+// free drops what counts, and tells those who wait for room.
+func (s *sealState) free(sp *spool.Spool, upTo uint64) error {
+	if err := sp.Drop(upTo); err != nil {
 		return err
 	}
-	f.seal.mu.Lock()
-	close(f.seal.room)
-	f.seal.room = make(chan struct{})
-	f.seal.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.room)
+	s.room = make(chan struct{})
 	return nil
 }
 
@@ -199,13 +200,14 @@ const putTimeout = 2 * time.Minute
 // persist does what must be done until it is, the store says that it cannot be,
 // or ctx ends.
 func (f *fetcher) persist(ctx context.Context, what string, do func(context.Context) error) error {
-	return persist(ctx, f.progress, what, do)
+	return persist(ctx, f.progress, what, putTimeout, do)
 }
 
-func persist(ctx context.Context, p *worker.Progress, what string, do func(context.Context) error) error {
+func persist(ctx context.Context, p *worker.Progress, what string, limit time.Duration,
+	do func(context.Context) error) error {
 	pause := 250 * time.Millisecond
 	for {
-		try, cancel := context.WithTimeout(ctx, putTimeout)
+		try, cancel := context.WithTimeout(ctx, limit)
 		err := do(try)
 		hung := try.Err() != nil
 		cancel()

@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -51,9 +53,15 @@ func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extr
 		return now, polite.Outcome{Kind: polite.Unsent}
 	}
 	a := f.authorityOf(u)
-	if !f.fresh(a, now) {
-		f.askRobots(g, a)
-		return now, polite.Outcome{Kind: polite.Unsent}
+	unsent := polite.Outcome{Kind: polite.Unsent}
+	switch {
+	case f.contactless(a), slices.Contains(f.task.Suspects, x.sitemap):
+		return now, unsent
+	case !f.fresh(a, now):
+		// Put back, it would stand before the robots.txt that it waits for.
+		f.againFirst(a, extra{authority: a})
+		f.againFirst(a, x)
+		return now, unsent
 	}
 	o := f.beginExtra(x.authority, kindSitemap, x.sitemap)
 	o.Fetch.Domain, o.Fetch.Host = a.domain, a.host
@@ -62,16 +70,23 @@ func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extr
 	decision := a.rules.Decide(u.Path)
 	f.mu.Unlock()
 	if !decision.Allowed {
-		o.Fetch.Reason, o.Fetch.Rule = schema.RobotsDenied, decision.Rule
+		o.Fetch.Reason, o.Fetch.Rule, o.Fetch.StartedAt = schema.RobotsDenied, decision.Rule, toMS(now)
 		f.recordExtra(ctx, o, &answer{at: now, started: now})
-		return now, polite.Outcome{Kind: polite.Unsent}
+		return now, unsent
 	}
 	res := f.exchange(ctx, u, nil, o)
-	if res.canceled || res.stale || res.noContact {
-		if res.response != nil {
-			res.response.Close()
-		}
+	switch {
+	case res.stale || res.ours:
+		f.againFirst(x.authority, x)
 		return res.at, res.manners
+	case res.canceled:
+		f.recordCut(ctx, o, res)
+		return res.at, res.manners
+	case res.noContact:
+		return res.at, res.manners
+	}
+	if res.response != nil {
+		defer f.holdBody()()
 	}
 	f.readSitemap(x, u, res, o)
 	f.recordExtra(ctx, o, res)
@@ -102,10 +117,17 @@ func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome)
 		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
 		return
 	}
-	s := extract.Sitemap(body, r.Header.Get("Content-Type"), u.URL,
-		extract.Limits{SitemapBytes: int(f.set.MaxBody) * 10})
+	s, err := f.parseSitemap(u, r.Header.Get("Content-Type"), body)
+	if err != nil {
+		o.Fetch.Reason, o.Fetch.Detail = schema.Crashed, bounded(err.Error(), 200)
+		return
+	}
 	for _, entry := range s.URLs {
 		l := f.link(o, entry.Loc, extract.KindSitemap, 1, false)
+		if l.Verdict == schema.Accepted && l.DstDomain != x.authority.domain {
+			// sitemaps.org: who does not own a site cannot submit its pages.
+			l.Verdict, l.Rule = schema.LinkOutOfScope, "another site's sitemap"
+		}
 		l.Rel = bounded(entry.LastMod, 64)
 		o.links = append(o.links, l)
 	}
@@ -113,4 +135,19 @@ func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome)
 		f.addSitemap(x.authority, u.URL, next, x.level+1)
 	}
 	o.Fetch.Detail = s.Format + " of " + strconv.Itoa(len(s.URLs)+len(s.Sitemaps)) + " entries"
+	if r.Fault != nil {
+		o.Fetch.Reason = faultReason(r.Fault)
+	}
+}
+
+// parseSitemap reads a sitemap; a panic of the parser is the sitemap's end.
+func (f *fetcher) parseSitemap(u weburl.Normal, kind string, body []byte) (s extract.SitemapResult, err error) {
+	defer f.progress.Parsing(u.URL)()
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the parser failed: %v", v)
+		}
+	}()
+	return extract.Sitemap(body, kind, u.URL,
+		extract.Limits{SitemapBytes: int(f.set.MaxBody) * 10}), nil
 }
