@@ -74,7 +74,19 @@ func newRoot(a *app) *cobra.Command {
 func verbs(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newCrawl(a),
+		newDemo(a),
+		newStatus(a),
 		newInject(a),
+		newRound(a),
+		newURL(a),
+		newPage(a),
+		newHost(a),
+		newDomain(a),
+		newExplain(a),
+		newRobots(a),
+		newNormalize(a),
+		newParse(a),
+		newSettings(a),
 	}
 }
 

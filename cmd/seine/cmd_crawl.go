@@ -47,6 +47,7 @@ type limits struct {
 	dueNow          bool
 	asOfText        string
 	asOf            int64 // ms
+	demo            bool  // nobody typed the limits
 }
 
 func newCrawl(a *app) *cobra.Command {

@@ -191,9 +191,16 @@ func (r *crawler) reached(now time.Time) string {
 	case l.bytes > 0 && r.total.Bytes >= l.bytes:
 		return "--max-bytes " + l.size
 	case l.time > 0 && now.Sub(r.began) >= l.time:
-		return fmt.Sprintf("--max-time %v", l.time)
+		return r.timeText()
 	}
 	return ""
+}
+
+func (r *crawler) timeText() string {
+	if r.limits.demo {
+		return fmt.Sprintf("the demo's time of %v", r.limits.time)
+	}
+	return fmt.Sprintf("--max-time %v", r.limits.time)
 }
 
 // wakes says until when to sleep and for what; "" if for nothing.
@@ -293,9 +300,5 @@ func (r *crawler) report(job api.Job, before []objstore.Use) error {
 	if t.ByReason[schema.NoContact] > 0 && t.Fetched+t.Failed == 0 {
 		r.idle = idleRounds
 	}
-	var requests int64
-	for _, u := range objstore.Since(r.crawl.Store.Uses.Uses(), before) {
-		requests += u.Requests
-	}
-	return r.app.printRound(summaryOf(job, requests))
+	return r.app.printRound(summaryOf(job, requestsSince(r.crawl, before)))
 }

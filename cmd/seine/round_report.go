@@ -32,6 +32,12 @@ func summaryOf(job api.Job, requests int64) roundSummary {
 		Error: job.Error, Tally: ui.Ended(job.Counts)}
 }
 
+// took is how long the round took. Its own time may run before the clock (jobs
+// are a second apart), so it is never below zero.
+func (s roundSummary) took() time.Duration {
+	return max(0, time.Duration(s.Ended-s.Opened)*time.Millisecond)
+}
+
 func (a *app) printJSON(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -58,7 +64,7 @@ func roundText(s roundSummary) string {
 	if len(s.ByReason) > 0 {
 		fmt.Fprintf(&b, "  %s\n", ui.Reasons(s.ByReason, 0))
 	}
-	took := time.Duration(s.Ended-s.Opened) * time.Millisecond
+	took := s.took()
 	parts := []string{ui.Bytes(s.Bytes), ui.Span(took)}
 	if r := ui.Rate(s.Fetched+s.Failed, took); r != "" {
 		parts = append(parts, r)

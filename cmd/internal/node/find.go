@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"sort"
+	"strings"
 
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/rowfile"
+	"seine/formats/schema"
 	"seine/formats/weburl"
 	"seine/reducer/task"
 )
@@ -144,4 +147,39 @@ func (k *keyReader) search(from, to int64, after func(order int) bool, p Place) 
 		return after(p.compare(key[0], key[1], key[2]))
 	})
 	return from + int64(n), failed
+}
+
+// ScanURLs emits the known URLs of a range of partitions in key order, folded.
+// A row is valid until emit returns, its URL for good.
+func ScanURLs(ctx context.Context, c *Crawl, head *lsm.Manifest, r layout.Range, columns []string,
+	emit func(row *schema.URL) error) error {
+	return lsm.URLs().Scan(ctx, c.Store.Open, head.Tables[schema.URLs], r, columns,
+		func(row *schema.URL, _ []lsm.Ref) error {
+			own := *row
+			own.URL = strings.Clone(row.URL)
+			return emit(&own)
+		})
+}
+
+// LookupOne finds the row of a key in a run table.
+func LookupOne[R any](ctx context.Context, c *Crawl, head *lsm.Manifest, table lsm.Table[R], key lsm.Key) (row R,
+	found bool, err error) {
+	err = table.Lookup(ctx, c.Store.Open, head.Tables[table.Name], []lsm.Key{key}, lsm.LookupOptions{},
+		func(hit lsm.Hit[R]) error {
+			row, found = hit.Row, true
+			return nil
+		})
+	return row, found, err
+}
+
+// Own copies the strings of a row, which else are those of the pages that it
+// was read from.
+func Own[R any](row R) R {
+	v := reflect.ValueOf(&row).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String {
+			f.SetString(strings.Clone(f.String()))
+		}
+	}
+	return row
 }

@@ -51,10 +51,11 @@ func (p *Progress) Show(job api.Job, now time.Time) {
 	if stage == p.stage && now.Sub(p.printed) < plainEvery {
 		return
 	}
-	if line := Line(job, now); line != "" {
-		p.stage, p.printed = stage, now
-		fmt.Fprintln(p.out, line)
+	if job.Phase == api.Queued && now.Sub(p.printed) < plainEvery {
+		return // it is for a moment, as a rule
 	}
+	p.stage, p.printed = stage, now
+	fmt.Fprintln(p.out, Line(job, now))
 }
 
 // Wait shows that nothing is done until a moment.
