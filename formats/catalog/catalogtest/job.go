@@ -51,7 +51,10 @@ func (b *Builder) Job(kind string) *Job {
 }
 
 // Put writes a whole row of urls.
-func (j *Job) Put(r schema.URL) { r.Round = int64(j.N); j.whole[r.URL] = r }
+func (j *Job) Put(r schema.URL) { j.PutAs(r, int64(j.N)) }
+
+// PutAs is Put of a row that says that another job has written it.
+func (j *Job) PutAs(r schema.URL, job int64) { r.Round = job; j.whole[r.URL] = r }
 
 // New writes the row of a URL that nobody knew; it waits from now on.
 func (j *Job) New(url string, depth int32, priority float32) {
