@@ -70,10 +70,7 @@ func merge[R any](ctx context.Context, e task.Env, t jobs.Task, table lsm.Table[
 	w := table.NewWriter(data, side, task.OutputKey(t, table.Name+".parquet"),
 		task.OutputKey(t, table.Name+".sidecar"), t.Range, rowfile.Options{Codec: e.Codec})
 	defer w.Abort()
-	err = table.Merge(ctx, e.Open, m, w, func(r lsm.Ref) error {
-		return list.Write(schema.SupersededRow{Object: r.Object, Row: r.Row})
-	})
-	if err != nil {
+	if err := mergeInto(ctx, e, table, m, w, list); err != nil {
 		return nil, err
 	}
 	// Without rows there may still be a list: younger runs hide all that was here,
@@ -85,16 +82,38 @@ func merge[R any](ctx context.Context, e task.Env, t jobs.Task, table lsm.Table[
 	if err != nil {
 		return nil, err
 	}
-	names, err := list.Finish(ctx)
+	named, err := list.Finish(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if names != nil {
-		object.Superseded, object.SupersededRows = names.Key, names.Rows
-		object.SupersededBytes = names.Bytes
+	if named != nil {
+		object.Superseded, object.SupersededRows = named.Key, named.Rows
+		object.SupersededBytes = named.Bytes
 	}
 	if err := side.put(ctx, e, object.Sidecar, object.SidecarBytes); err != nil {
 		return nil, err
 	}
 	return &object, data.put(ctx, e, object.Key, object.Bytes)
+}
+
+// mergeInto writes the rows of a merge, and the list.
+func mergeInto[R any](ctx context.Context, e task.Env, table lsm.Table[R], m lsm.Merge,
+	w *lsm.RunWriter[R], list *task.Output[schema.SupersededRow]) error {
+	sorter := task.NewSorter(e, "hidden", e.Memory()/8, nameBytes, compareNames)
+	defer sorter.Close()
+	if err := hidden(ctx, e, table, m, sorter); err != nil {
+		return err
+	}
+	sorted, err := sorter.Open()
+	if err != nil {
+		return err
+	}
+	n := &names{out: list, hidden: sorted}
+	if err := n.advance(); err != nil {
+		return err
+	}
+	if err := table.Merge(ctx, e.Open, m, w, n.add); err != nil {
+		return err
+	}
+	return n.upTo(nil)
 }

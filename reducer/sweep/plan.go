@@ -37,7 +37,10 @@ type Facts struct {
 	// Edits are those of the commits after the oldest kept snapshot.
 	Edits []lsm.Edit
 	// Open are the jobs that are not over, queued ones too.
-	Open      []jobs.Spec
+	Open []jobs.Spec
+	// Closed is the newest job known to have committed; a snapshot that a takeover
+	// made does not tell.
+	Closed    uint64
 	Epoch     uint64 // of the group that sweeps
 	Now       time.Time
 	Retention time.Duration
@@ -57,7 +60,8 @@ func NewPlanner(f Facts) (*Planner, error) {
 	if len(f.Kept) == 0 {
 		return nil, fmt.Errorf("sweep without a snapshot: everything would be deleted")
 	}
-	p := &Planner{names: map[layout.Key]struct{}{}, open: map[uint64]struct{}{}, facts: f}
+	p := &Planner{names: map[layout.Key]struct{}{}, open: map[uint64]struct{}{}, facts: f,
+		closed: f.Closed}
 	oldest := f.Kept[0].N
 	for _, m := range f.Kept {
 		p.manifest(m)

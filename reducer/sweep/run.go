@@ -94,6 +94,7 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 		if err != nil {
 			return Facts{}, err
 		}
+		f.Closed = max(f.Closed, c.Job)
 		if n <= oldest && c.Now <= cutoff {
 			break // this snapshot was the newest when the retention began
 		}

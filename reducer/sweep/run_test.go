@@ -1,0 +1,244 @@
+package sweep_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"seine/formats/layout"
+	"seine/formats/lsm"
+	"seine/formats/objstore"
+	"seine/formats/objstore/fault"
+	"seine/formats/objstore/mem"
+	"seine/formats/schema"
+	"seine/formats/settings"
+	"seine/jobs"
+	"seine/reducer/publish"
+	"seine/reducer/sweep"
+	"seine/reducer/task"
+	"seine/reducer/twin"
+)
+
+const day = 24 * time.Hour
+
+// crawl is a crawl of small objects that nobody reads.
+type crawl struct {
+	t     testing.TB
+	store objstore.Store
+	env   task.Env
+	head  *lsm.Manifest
+}
+
+func newCrawl(t testing.TB, store objstore.Store) *crawl {
+	return &crawl{t: t, store: store, head: lsm.Empty(),
+		env: twin.Env(store, t.TempDir(), settings.Settings{}, nil)}
+}
+
+func (c *crawl) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// put stores objects of a job's reduce attempts; the first is named by nobody.
+func (c *crawl) put(job uint64, names ...string) []layout.Key {
+	c.t.Helper()
+	var keys []layout.Key
+	for i, name := range names {
+		a := layout.Attempt{Epoch: 1, N: uint64(min(i, 1) + 1)}
+		key := layout.Output(job, "reduce", 0, a, name)
+		c.must(objstore.PutIfAbsent(c.t.Context(), c.store, key, []byte("rows")))
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// round commits a job that adds a run and, each time, one part.
+func (c *crawl) round(job uint64, removes ...string) {
+	c.t.Helper()
+	c.must(objstore.PutIfAbsent(c.t.Context(), c.store, layout.Spec(job), nil))
+	c.must(objstore.PutIfAbsent(c.t.Context(), c.store, layout.End(job, "reduce", 0), nil))
+	keys := c.put(job, "orphan", "urls", "pages")
+	run := lsm.Run{ID: publish.RunID(jobs.Spec{Job: job}), Seq: job,
+		Objects: []lsm.Object{{Key: keys[1]}}}
+	edit := lsm.Edit{AddRuns: map[string]lsm.Run{schema.URLs: run}, Part: &lsm.Part{Round: job,
+		Tables: map[string][]lsm.Object{schema.Pages: {{Key: keys[2]}}}}}
+	if len(removes) > 0 {
+		edit.RemoveRuns = map[string][]string{schema.URLs: removes}
+	}
+	c.commit(jobs.Spec{Job: job, Kind: jobs.KindRound, Now: time.Now().UnixMilli()}, 1, edit)
+}
+
+func (c *crawl) commit(spec jobs.Spec, epoch uint64, edit lsm.Edit) {
+	c.t.Helper()
+	commit, err := publish.NewCommit(c.head, spec, epoch, edit)
+	c.must(err)
+	_, err = publish.Commit(c.t.Context(), c.store, commit)
+	c.must(err)
+	c.head, err = lsm.Head(c.t.Context(), c.env.Source(), c.head)
+	c.must(err)
+}
+
+// keys lists what is left of the jobs' attempts and ends.
+func (c *crawl) keys() []string {
+	c.t.Helper()
+	var keys []string
+	c.must(c.store.List(c.t.Context(), layout.RoundPrefix, "", func(i objstore.Info) error {
+		keys = append(keys, i.Key)
+		return nil
+	}))
+	return keys
+}
+
+// history is three rounds, 20 days apart; the third replaces the first's run.
+func history(c *crawl) {
+	c.round(1)
+	time.Sleep(20 * day)
+	c.round(2)
+	time.Sleep(20 * day)
+	c.round(3, "r00000001")
+}
+
+func options() sweep.Options {
+	return sweep.Options{Epoch: 1, Now: time.Now(), Retention: 30 * day, Snapshots: 1}
+}
+
+func TestRun(t *testing.T) {
+	const (
+		orphan1 = "rounds/00000001/reduce/0000/a000001-0001/orphan"
+		urls1   = "rounds/00000001/reduce/0000/a000001-0002/urls"
+		pages1  = "rounds/00000001/reduce/0000/a000001-0002/pages"
+		end1    = "rounds/00000001/reduce/0000/end"
+		spec1   = "rounds/00000001/spec"
+	)
+	tests := []struct {
+		name  string
+		after time.Duration // the third round
+		with  func(o *sweep.Options)
+		first []string // what is left of the first round
+		total int64
+	}{
+		{"at once", 0, nil, []string{pages1, urls1, spec1}, 3},
+		{"while the old snapshot is kept", 29 * day, nil, []string{pages1, urls1, spec1}, 5},
+		{"after the retention", 31 * day, nil, []string{pages1, spec1}, 7},
+		{"for its number the old snapshot is kept", 31 * day,
+			func(o *sweep.Options) { o.Snapshots = 3 }, []string{pages1, urls1, spec1}, 6},
+		{"for an open round's base", 31 * day, func(o *sweep.Options) {
+			o.Open = []jobs.Spec{{Job: 4, Base: 1}}
+		}, []string{pages1, urls1, spec1}, 6},
+		{"an open round keeps all it has", 31 * day, func(o *sweep.Options) {
+			o.Open = []jobs.Spec{{Job: 1, Base: 0}}
+		}, []string{orphan1, pages1, urls1, end1, spec1}, 4},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrawl(t, mem.New())
+				history(c)
+				time.Sleep(test.after)
+				o := options()
+				if test.with != nil {
+					test.with(&o)
+				}
+				dry := o
+				dry.DryRun = true
+				before := c.keys()
+				planned, err := sweep.Run(t.Context(), c.env, dry)
+				c.must(err)
+				if diff := gocmp.Diff(before, c.keys()); diff != "" {
+					t.Errorf("a dry run deletes:\n%s", diff)
+				}
+				report, err := sweep.Run(t.Context(), c.env, o)
+				c.must(err)
+				if diff := gocmp.Diff(planned, report); diff != "" {
+					t.Errorf("report (-dry +run):\n%s", diff)
+				}
+				left := c.keys()
+				n := 0
+				for n < len(left) && left[n] < "rounds/00000002" {
+					n++
+				}
+				if diff := gocmp.Diff(test.first, left[:n]); diff != "" {
+					t.Errorf("left of the first round (-want +got):\n%s", diff)
+				}
+				if report.Deleted != test.total || int64(len(before)-len(left)) != report.Deleted {
+					t.Errorf("%d of %d objects are deleted, want %d: %v", report.Deleted, len(before),
+						test.total, left)
+				}
+				again, err := sweep.Run(t.Context(), c.env, o)
+				if c.must(err); again.Deleted != 0 {
+					t.Errorf("a second sweep deletes %d more", again.Deleted)
+				}
+			})
+		})
+	}
+}
+
+func TestEmptyStore(t *testing.T) {
+	c := newCrawl(t, mem.New())
+	report, err := sweep.Run(t.Context(), c.env, sweep.Options{Epoch: 1, Now: time.Now()})
+	if err != nil || report.Deleted != 0 {
+		t.Errorf("report %+v, %v", report, err)
+	}
+}
+
+// After a takeover the old group deletes nothing.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, mem.New())
+		history(c)
+		c.commit(jobs.Spec{Now: time.Now().UnixMilli()}, 2, lsm.Edit{Takeover: true})
+		time.Sleep(40 * day)
+		before := c.keys()
+		_, err := sweep.Run(t.Context(), c.env, options())
+		if !errors.Is(err, sweep.ErrNewerEpoch) {
+			t.Errorf("error %v, want ErrNewerEpoch", err)
+		}
+		if diff := gocmp.Diff(before, c.keys()); diff != "" {
+			t.Errorf("deleted:\n%s", diff)
+		}
+		o := options()
+		o.Epoch = 2
+		if report, err := sweep.Run(t.Context(), c.env, o); err != nil || report.Deleted == 0 {
+			t.Errorf("the new group's sweep: %+v, %v", report, err)
+		}
+	})
+}
+
+// A sweep that the store interrupts anywhere leaves what is named, and the next
+// one finishes.
+func TestFaults(t *testing.T) {
+	gone := errors.New("gone")
+	swept := func(n int, f fault.Fault) (keys []string, ops int) {
+		synctest.Test(t, func(t *testing.T) {
+			store := fault.New(mem.New(), nil)
+			c := newCrawl(t, store)
+			history(c)
+			time.Sleep(31 * day)
+			from := len(store.Ops())
+			store.SetPlan(fault.At(from+n, f))
+			_, err := sweep.Run(t.Context(), c.env, options())
+			if err != nil && !errors.Is(err, gone) {
+				t.Errorf("error %v hides its cause", err)
+			}
+			ops = len(store.Ops()) - from
+			store.SetPlan(nil)
+			_, err = sweep.Run(t.Context(), c.env, options())
+			c.must(err)
+			keys = c.keys()
+		})
+		return keys, ops
+	}
+	want, ops := swept(-1, fault.Fault{})
+	for n := range ops {
+		for name, f := range map[string]fault.Fault{"before": {Before: gone}, "after": {After: gone}} {
+			if got, _ := swept(n, f); !gocmp.Equal(want, got) {
+				t.Errorf("fault %s operation %d:\n%s", name, n, gocmp.Diff(want, got))
+			}
+		}
+	}
+}
