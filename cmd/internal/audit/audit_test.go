@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"seine/cmd/internal/audit"
+	"seine/formats/catalog"
 	"seine/formats/catalog/catalogtest"
 	"seine/formats/layout"
 	"seine/formats/lsm"
@@ -73,12 +74,13 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	for key, body := range b.Store {
-		if key == layout.Latest {
-			continue
+		if key == layout.Latest || queue(key) && !slices.Contains(catalog.Files(b.Manifest, schema.Frontier), key) {
+			continue // no snapshot of today names it
 		}
 		flipped := bytes.Clone(body)
-		at := min(30, len(flipped)-1) // among the first column's values
-		flipped[at] ^= 0x40
+		for _, at := range []int{50, 70, 90} { // page headers have no checksum: one of these is no header
+			flipped[min(at, len(body)-1)] ^= 0x40
+		}
 		for damage, bad := range map[string][]byte{"lost": nil, "short": body[:len(body)-1], "flipped": flipped} {
 			if damage == "flipped" && !strings.HasSuffix(key, ".parquet") && !strings.HasSuffix(key, ".bloom") {
 				continue // JSON can be read another way; archives are below
@@ -102,6 +104,10 @@ func TestDamage(t *testing.T) {
 			})
 		}
 	}
+}
+
+func queue(key string) bool {
+	return strings.HasSuffix(key, "waiting.parquet") || strings.HasSuffix(key, "ready.parquet")
 }
 
 func TestArchive(t *testing.T) {

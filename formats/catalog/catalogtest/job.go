@@ -276,6 +276,7 @@ func (j *Job) queues() {
 		popped[l.Partition] = true
 	}
 	for _, r := range j.b.Manifest.Frontier {
+		left := int64(0)
 		for _, o := range r.Objects {
 			cursor := make([]int64, len(o.Counts))
 			copy(cursor, o.Cursor)
@@ -284,7 +285,11 @@ func (j *Job) queues() {
 					cursor[i] = o.Counts[i]
 				}
 			}
-			j.edit.Cursors[o.Key] = cursor
+			j.edit.Cursors[o.Key], o.Cursor = cursor, cursor
+			left += o.Left()
+		}
+		if left == 0 {
+			j.edit.RemoveFrontier = append(j.edit.RemoveFrontier, r.Kind+"/"+r.ID)
 		}
 	}
 	var waiting, ready []schema.FrontierRow

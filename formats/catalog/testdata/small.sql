@@ -311,7 +311,6 @@ FROM (VALUES
   ('domains', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet', 4, 4066, 0, 0),
   ('hosts', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/hosts.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/hosts.parquet', 3, 2647, 0, 0),
   ('robots', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/robots.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/robots.parquet', 1, 3159, 0, 0),
-  ('ready', 'r00000001', 1, 'rounds/00000001/reduce/0000/a000001-0001/ready.parquet', '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/ready.parquet', 4, 2802, 0, 4),
   ('waiting', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/waiting.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/waiting.parquet', 4, 2851, 0, 3),
   ('ready', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/ready.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/ready.parquet', 6, 3035, 0, 5),
   ('waiting', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/waiting.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/waiting.parquet', 7, 2900, 0, 5),
