@@ -100,6 +100,13 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 		}
 		f.Edits = append(f.Edits, c.Edit)
 	}
+	for earlier := n - 1; f.Closed == 0 && earlier >= 1; earlier-- { // takeovers only, so far
+		c, err := readCommit(ctx, e, earlier)
+		if err != nil {
+			return Facts{}, err
+		}
+		f.Closed = c.Job
+	}
 	if n == head.N {
 		return f, nil
 	}
