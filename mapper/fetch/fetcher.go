@@ -93,7 +93,7 @@ func newFetcher(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease,
 		return nil, fmt.Errorf("open the spool of task %s: %w", t.ID(), err)
 	}
 	f.seal = newSealState(f)
-	later := !before.Highest.IsZero()
+	later := before.Next > 1 // the log holds more than our own open
 	if err := f.recover(); err != nil {
 		return nil, errors.Join(err, f.spool.Close())
 	}

@@ -34,6 +34,10 @@ func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome
 		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
 		return
 	}
+	if r.Fault != nil && len(body) == 0 { // no version of the page, not even part of one
+		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)
+		return
+	}
 	page := extract.Extract(extract.Input{URL: u.URL, ContentType: r.Header.Get("Content-Type"),
 		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
 		extract.Limits{Links: f.set.MaxLinks})

@@ -197,6 +197,7 @@ func TestALostLeaseStopsRequestsAtOnce(t *testing.T) {
 		if _, err := w.run(context.Background(), lease); !errors.Is(err, jobs.ErrLeaseLost) {
 			t.Fatalf("got %v", err)
 		}
+		time.Sleep(time.Second) // servers see that they are left
 		for _, r := range w.web.Log.Requests() {
 			if r.At.After(at) {
 				t.Errorf("%s%s was asked %v after the lease", r.Host, r.Path, r.At.Sub(at))
@@ -221,6 +222,7 @@ func TestAClosingAttemptOnlySeals(t *testing.T) {
 		if len(l.fetches) == 0 || len(l.waiting) == 0 {
 			t.Errorf("%d fetched, %d wait", len(l.fetches), len(l.waiting))
 		}
+		time.Sleep(time.Second) // servers see that they are left
 	})
 }
 

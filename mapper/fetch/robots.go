@@ -100,6 +100,9 @@ func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, poli
 	f.mu.Lock()
 	target, hops, earlier := a.hop, a.hops, a.record
 	f.mu.Unlock()
+	if now := time.Now(); target == "" && f.fresh(a, now) {
+		return now, polite.Outcome{Kind: polite.Unsent} // several waited for it, and it has come
+	}
 	if target == "" {
 		target = a.name + "/robots.txt"
 	}

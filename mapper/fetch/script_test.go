@@ -253,3 +253,13 @@ var (
 	errRefused = syscall.ECONNREFUSED
 	errFiles   = syscall.EMFILE
 )
+
+// synctestWorld gives a test a world without a list, in a bubble.
+func synctestWorld(t *testing.T, s *script, do func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, settings.Settings{})
+		w.env.Resolver, w.env.Dial = s, s.Dial
+		do(t, w)
+	})
+}

@@ -79,9 +79,9 @@ type exchange struct {
 
 // Do sends req once and reads the response. The error is an [*Error], or this machine's own.
 //
-// CodeStale means that a kept connection died before a byte of an answer came. Most likely the
-// server had closed it and has not seen the request, but that cannot be known: whether and when to
-// ask again, in a new politeness slot, is the caller's to say.
+// CodeStale means that a kept connection died before a byte of an answer came, or brought what is
+// no answer. Most likely the server had closed it and has not seen the request, but that cannot be
+// known: whether and when to ask again, in a new politeness slot, is the caller's to say.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	raw, err := req.encode(&c.set)
 	if err != nil {
@@ -186,9 +186,12 @@ func (x *exchange) readHead(ctx context.Context) (*httpmsg.Head, error) {
 			return nil, x.headError(ctx, err)
 		}
 		if head.Proto == httpmsg.Proto09 && x.resp.Reused {
-			// More likely the rest of the last response than one without a header.
-			return nil, x.headError(ctx, fmt.Errorf("no status line on a kept connection: %w",
+			// More likely the rest of the last response than one without a header: a fresh
+			// connection will tell.
+			fault := x.headError(ctx, fmt.Errorf("no status line on a kept connection: %w",
 				errMalformed))
+			fault.Code = CodeStale
+			return nil, fault
 		}
 		if head.Status == 101 || head.Status < 100 || head.Status > 199 {
 			return head, nil

@@ -182,7 +182,7 @@ func TestLeftovers(t *testing.T) {
 		defer end()
 		do(t, c, get("/"))
 		_, err := c.Do(t.Context(), get("/2"))
-		wantError(t, err, PhaseHeader, CodeMalformed)
+		wantError(t, err, PhaseHeader, CodeStale)
 	})
 }
 
