@@ -39,6 +39,7 @@ type crawler struct {
 // run ends what is open, injects, and runs rounds. It returns nil when nothing
 // is due, and an exitError when a limit ends it.
 func (r *crawler) run(ctx context.Context, seeds *seedFile) error {
+	r.total = ui.Ended(nil)
 	if err := r.finishOpen(ctx); err != nil {
 		return err
 	}
@@ -47,7 +48,6 @@ func (r *crawler) run(ctx context.Context, seeds *seedFile) error {
 		return err
 	}
 	r.first = head.Job
-	r.total = ui.Ended(nil)
 	if seeds.seeds > 0 {
 		if err := r.inject(ctx, seeds, head); err != nil {
 			return err
@@ -97,7 +97,9 @@ func (r *crawler) finishOpen(ctx context.Context) error {
 			return blocked(job)
 		}
 		if job.Kind == jobs.KindRound {
-			r.report(job, before)
+			if err := r.report(job, before); err != nil {
+				return err
+			}
 		}
 	}
 }

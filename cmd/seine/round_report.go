@@ -138,7 +138,7 @@ func waitLines(w node.Waits, now time.Time) []string {
 func (r *crawler) conclude(e *ending) error {
 	now := time.Now()
 	if r.app.json {
-		err := r.app.printJSON(map[string]any{"ended": map[string]any{"limit": e.limit,
+		err := r.app.printJSON(map[string]any{"crawl": map[string]any{"limit": e.limit,
 			"rounds": r.rounds, "snapshot": e.head.N, "known": e.head.Known, "waits": e.waits,
 			"fetched": r.total.Fetched, "failed": r.total.Failed, "refused": r.total.Refused,
 			"bytes": r.total.Bytes}})
