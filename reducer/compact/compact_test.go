@@ -307,10 +307,12 @@ func TestRefusals(t *testing.T) {
 		merges map[string][]string
 		want   string
 	}{
-		{"a run that is not there", map[string][]string{schema.URLs: {"r00000009"}}, "does not have them"},
+		{"a run that is not there", map[string][]string{schema.URLs: {"r00000009"}},
+			"does not have them"},
 		{"no runs", map[string][]string{schema.URLs: {}}, "does not have them"},
 		{"not adjacent", map[string][]string{schema.URLs: {"r00000001", "r00000003"}}, "not adjacent"},
-		{"a table without runs", map[string][]string{schema.Pages: {"r00000001"}}, "does not have them"},
+		{"a table without runs", map[string][]string{schema.Pages: {"r00000001"}},
+			"does not have them"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

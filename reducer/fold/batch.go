@@ -159,6 +159,11 @@ func (it *item) check() error {
 			it.final = fact
 		}
 	}
+	if it.left != nil {
+		if policy, ok := schema.PolicyOf(it.left.Reason); !ok || policy.Final {
+			return fmt.Errorf("%s waits again as %q: no such reason", it.key.URL, it.left.Reason)
+		}
+	}
 	switch {
 	case it.final != nil && it.left != nil:
 		return fmt.Errorf("%s has a final row (%s) and waits again (%s)", it.key.URL, it.final.Reason,

@@ -18,7 +18,7 @@ func (f *folding) fetched(it *item) error {
 	if !it.known {
 		return fmt.Errorf("%s has a final row and is not in urls", it.key.URL)
 	}
-	f.count(policy)
+	f.count(it.final.Reason)
 	row := it.old
 	row.Round = f.job
 	if it.links.any {

@@ -56,37 +56,18 @@ func (f *folding) fetches(ctx context.Context) error {
 	defer drop()
 	left := task.NewSorter(f.env, "left", f.env.Memory()/8, fetchBytes, compareFetches)
 	defer left.Close()
-	all := func(file *rowfile.File[schema.Fetch]) (int64, int64) { return 0, file.NumRows() }
-	for _, object := range f.in.left {
-		if err := sortObject(ctx, f.env, object, all, ownFetch, left); err != nil {
-			return err
-		}
-	}
-	again, err := left.Open()
+	sequences, err := f.decided(ctx, &o, left)
 	if err != nil {
 		return err
+	}
+	for _, s := range asked {
+		sequences = append(sequences, tag(s, factRow))
 	}
 	out, err := task.Create[schema.Fetch](f.env, f.task, schema.Fetches, false)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	merge := func(sequences []rows[schema.Fetch], what int32) []rows[entry] {
-		var tagged []rows[entry]
-		for _, s := range sequences {
-			tagged = append(tagged, tag(s, what))
-		}
-		return tagged
-	}
-	sequences := append(merge(asked, factRow), tag(again.Next, factLeft))
-	if refused := f.in.generate.Refused; refused != nil {
-		file, err := openRows[schema.Fetch](ctx, f.env, &o, *refused, 1)
-		if err != nil {
-			return err
-		}
-		sequences = append(sequences, tag(reading(refused.Key, file.Scan(0, file.NumRows())),
-			factRefused))
-	}
 	err = mergeRows(sequences, compareEntries, func(e *entry) error {
 		if err := out.Write(*e.fetch); err != nil {
 			return err
@@ -99,6 +80,32 @@ func (f *folding) fetches(ctx context.Context) error {
 	object, err := out.Finish(ctx)
 	f.keep(schema.Fetches, object)
 	return err
+}
+
+// decided gives the rows of URLs that nobody asked for: those that wait again,
+// which fetch leaves in the order of its list, and those that generate refused.
+func (f *folding) decided(ctx context.Context, o *opened,
+	left *task.Sorter[schema.Fetch]) ([]rows[entry], error) {
+	all := func(file *rowfile.File[schema.Fetch]) (int64, int64) { return 0, file.NumRows() }
+	for _, object := range f.in.left {
+		if err := sortObject(ctx, f.env, object, all, ownFetch, left); err != nil {
+			return nil, err
+		}
+	}
+	again, err := left.Open()
+	if err != nil {
+		return nil, err
+	}
+	sequences := []rows[entry]{tag(again.Next, factLeft)}
+	if refused := f.in.generate.Refused; refused != nil {
+		file, err := openRows[schema.Fetch](ctx, f.env, o, *refused, 1)
+		if err != nil {
+			return nil, err
+		}
+		next := reading(refused.Key, file.Scan(0, file.NumRows()))
+		sequences = append(sequences, tag(next, factRefused))
+	}
+	return sequences, nil
 }
 
 // entry is a row of fetches and where it is from.

@@ -52,9 +52,7 @@ func (f *folding) linked(it *item) (promoted bool, err error) {
 	}
 	f.end.Counts["promoted"]++
 	if it.left != nil {
-		if policy, ok := schema.PolicyOf(it.left.Reason); ok {
-			f.count(policy)
-		}
+		f.count(it.left.Reason)
 	}
 	row := schema.FrontierRow{Partition: old.Partition, Domain: old.Domain, Host: old.Host,
 		URL: old.URL, Priority: delta.Priority, Depth: delta.Depth, Due: old.NextCrawl,

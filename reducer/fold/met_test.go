@@ -70,7 +70,9 @@ func (c *crawl) seal(spec jobs.Spec, index int, m met) layout.Key {
 		slices.SortStableFunc(links, func(a, b schema.Link) int {
 			return byText(a.SrcDomain, a.SrcHost, a.SrcURL, b.SrcDomain, b.SrcHost, b.SrcURL)
 		})
-		robots := cut(m.robots, n, func(r schema.Robots) string { return r.Authority + fmt.Sprint(r.FetchedAt) })
+		robots := cut(m.robots, n, func(r schema.Robots) string {
+			return r.Authority + fmt.Sprint(r.FetchedAt)
+		})
 		slices.SortFunc(robots, func(a, b schema.Robots) int {
 			return cmp.Or(cmp.Compare(a.Partition, b.Partition),
 				byText(a.Domain, a.Authority, "", b.Domain, b.Authority, ""),

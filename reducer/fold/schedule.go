@@ -105,11 +105,7 @@ func (f *folding) waitAgain(row *schema.URL, it *item) error {
 // again queues a listed URL that was not asked for, with its old ticket; its row
 // in urls stays as it is.
 func (f *folding) again(it *item) error {
-	policy, ok := schema.PolicyOf(it.left.Reason)
-	if !ok || policy.Final {
-		return fmt.Errorf("%s waits again as %q: no such reason", it.key.URL, it.left.Reason)
-	}
-	f.count(policy)
+	f.count(it.left.Reason)
 	row := schema.FrontierRow{Partition: it.list.Partition, Domain: it.list.Domain,
 		Host: it.list.Host, URL: it.list.URL, Priority: it.list.Priority, Depth: it.list.Depth,
 		Due: it.list.Due, Rank: it.list.Rank, Ticket: it.list.Ticket, Why: it.list.Why}
@@ -126,7 +122,8 @@ func (f *folding) hold(it *item, row *schema.FrontierRow) {
 }
 
 // count counts what became of a URL of the round.
-func (f *folding) count(policy schema.Policy) {
+func (f *folding) count(reason schema.Reason) {
+	policy, _ := schema.PolicyOf(reason)
 	f.end.Counts["selected"]++
 	f.end.Counts["reason_"+policy.Reason]++
 	switch {

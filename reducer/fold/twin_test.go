@@ -96,8 +96,8 @@ func (s *slow) newestRobots() {
 }
 
 // gains are what all discoveries of a URL come down to.
-func (s *slow) gains(url string) (sources int64, depth int32, suspicion, atLeast float32, seed string,
-	any bool) {
+func (s *slow) gains(url string) (sources int64, depth int32, suspicion, atLeast float32,
+	seed string, any bool) {
 	first := map[string]bool{}
 	for _, d := range s.met.discoveries {
 		if d.URL != url {
@@ -403,7 +403,8 @@ func (s *slow) domains(oldRobots map[lsm.Key]schema.Robots) {
 	}
 }
 
-func (s *slow) domain(key lsm.Key, row schema.Domain, oldRobots map[lsm.Key]schema.Robots) schema.Domain {
+func (s *slow) domain(key lsm.Key, row schema.Domain,
+	oldRobots map[lsm.Key]schema.Robots) schema.Domain {
 	row.Partition, row.Domain, row.Host = int32(key.Partition), key.Domain, key.Host
 	row.Known, row.Pending, row.Failed, row.Pages = 0, 0, 0, 0
 	mine := func(domain, host string) bool { return s.sameGroup(domain, host, key.Domain, key.Host) }
@@ -428,7 +429,9 @@ func (s *slow) domain(key lsm.Key, row schema.Domain, oldRobots map[lsm.Key]sche
 			asked = append(asked, f)
 		}
 	}
-	slices.SortFunc(asked, func(a, b schema.Fetch) int { return cmp.Compare(a.StartedAt, b.StartedAt) })
+	slices.SortFunc(asked, func(a, b schema.Fetch) int {
+		return cmp.Compare(a.StartedAt, b.StartedAt)
+	})
 	for _, f := range asked {
 		row.BackoffUntil = max(row.BackoffUntil, f.RetryAt)
 		if f.IP != "" {

@@ -239,21 +239,24 @@ func (c *crawl) live(urls map[lsm.Key]schema.URL) map[lsm.Key]schema.FrontierRow
 	c.must(err)
 	live := map[lsm.Key]schema.FrontierRow{}
 	for i := range world.Runs {
-		for p := range layout.Partitions {
-			for _, row := range world.Runs[i].Left(uint16(p)) {
-				key := twin.Key(row.Partition, row.Domain, row.Host, row.URL)
-				url, ok := urls[key]
-				if !ok || url.Queued != row.Ticket {
-					continue
-				}
-				if _, twice := live[key]; twice {
-					c.t.Errorf("%s has two live rows in the frontier", key.URL)
-				}
-				if row.Rank != url.QueuedRank {
-					c.t.Errorf("%s: rank %d in the frontier, %d in urls", key.URL, row.Rank, url.QueuedRank)
-				}
-				live[key] = row
+		gone := world.Runs[i].Consumed
+		for _, row := range world.Runs[i].Rows {
+			if p := uint16(row.Partition); gone[p] > 0 {
+				gone[p]--
+				continue
 			}
+			key := twin.Key(row.Partition, row.Domain, row.Host, row.URL)
+			url, ok := urls[key]
+			if !ok || url.Queued != row.Ticket {
+				continue
+			}
+			if _, twice := live[key]; twice {
+				c.t.Errorf("%s has two live rows in the frontier", key.URL)
+			}
+			if row.Rank != url.QueuedRank {
+				c.t.Errorf("%s: rank %d in the frontier, %d in urls", key.URL, row.Rank, url.QueuedRank)
+			}
+			live[key] = row
 		}
 	}
 	waiting := 0

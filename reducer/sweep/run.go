@@ -77,17 +77,7 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 	f := Facts{Kept: []*lsm.Manifest{head}, Open: o.Open, Epoch: o.Epoch, Now: o.Now,
 		Retention: o.Retention}
 	cutoff := o.Now.Add(-o.Retention).UnixMilli()
-	oldest := head.N
-	if n := uint64(max(o.Snapshots, 1)); n <= oldest {
-		oldest -= n - 1
-	} else {
-		oldest = 1
-	}
-	for _, spec := range o.Open {
-		if spec.Base != 0 {
-			oldest = min(oldest, spec.Base)
-		}
-	}
+	oldest := atLeast(head, o)
 	n := head.N
 	for ; n > 1; n-- {
 		c, err := readCommit(ctx, e, n)
@@ -95,7 +85,7 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 			return Facts{}, err
 		}
 		f.Closed = max(f.Closed, c.Job)
-		if n <= oldest && c.Now <= cutoff {
+		if n <= oldest && c.Now != 0 && c.Now <= cutoff {
 			break // this snapshot was the newest when the retention began
 		}
 		f.Edits = append(f.Edits, c.Edit)
@@ -116,6 +106,20 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 	}
 	f.Kept = []*lsm.Manifest{first, head}
 	return f, nil
+}
+
+// atLeast is the newest snapshot that must be the oldest kept, whatever its age.
+func atLeast(head *lsm.Manifest, o Options) uint64 {
+	oldest := uint64(1)
+	if n := uint64(max(o.Snapshots, 1)); n < head.N {
+		oldest = head.N - n + 1
+	}
+	for _, spec := range o.Open {
+		if spec.Base != 0 {
+			oldest = min(oldest, spec.Base)
+		}
+	}
+	return oldest
 }
 
 func readCommit(ctx context.Context, e task.Env, n uint64) (*lsm.Commit, error) {
