@@ -26,16 +26,6 @@ const (
 	countRefused  = "refused" // and refused_REASON
 )
 
-// urlColumns are the columns of urls that generate needs.
-var urlColumns = []string{"partition", "domain", "host", "url", "delta", "priority", "depth",
-	"seed", "queued", "etag", "last_modified", "content_hash", "simhash", "crawl_count",
-	"fail_count", "last_crawled", "html_blob_path", "blob_offset", "blob_length"}
-
-var domainColumns = []string{"partition", "domain", "host", "delay_ms", "backoff_until",
-	"next_slot", "pages", "near_duplicates"}
-
-var hostColumns = []string{"partition", "domain", "host", "latency_ms"}
-
 // decideBatch joins the rows with urls, domains and hosts, and decides them in
 // order. Rows of a partition that is done meanwhile stay popped for nothing.
 func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
@@ -74,12 +64,11 @@ func (g *generation) urls(ctx context.Context, batch []chunk) (map[lsm.Key]*sche
 	}
 	keys = distinct(keys)
 	found := make(map[lsm.Key]*schema.URL, len(keys))
-	err := lsm.URLs().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.URLs], keys,
-		lsm.LookupOptions{Columns: urlColumns}, func(hit lsm.Hit[schema.URL]) error {
-			row := hit.Row
-			found[keys[hit.Index]] = &row
-			return nil
-		})
+	err := g.tables.urls.Lookup(ctx, keys, func(hit lsm.Hit[schema.URL]) error {
+		row := hit.Row
+		found[keys[hit.Index]] = &row
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look up popped URLs: %w", err)
 	}
@@ -135,12 +124,11 @@ func (g *generation) newGroups(ctx context.Context, keys []lsm.Key,
 	for _, key := range keys {
 		owner[key.Partition].groups[key] = newGroup(key, schema.Domain{}, g.settings, duration)
 	}
-	err := lsm.Domains().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.Domains], keys,
-		lsm.LookupOptions{Columns: domainColumns}, func(hit lsm.Hit[schema.Domain]) error {
-			key := keys[hit.Index]
-			owner[key.Partition].groups[key] = newGroup(key, hit.Row, g.settings, duration)
-			return nil
-		})
+	err := g.tables.domains.Lookup(ctx, keys, func(hit lsm.Hit[schema.Domain]) error {
+		key := keys[hit.Index]
+		owner[key.Partition].groups[key] = newGroup(key, hit.Row, g.settings, duration)
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("look up domains: %w", err)
 	}
@@ -159,11 +147,10 @@ func (g *generation) newHosts(ctx context.Context, keys []lsm.Key,
 	for _, key := range keys {
 		set(key, 0)
 	}
-	err := lsm.Hosts().Lookup(ctx, g.env.Open, g.manifest.Tables[schema.Hosts], keys,
-		lsm.LookupOptions{Columns: hostColumns}, func(hit lsm.Hit[schema.Host]) error {
-			set(keys[hit.Index], hit.Row.Latency)
-			return nil
-		})
+	err := g.tables.hosts.Lookup(ctx, keys, func(hit lsm.Hit[schema.Host]) error {
+		set(keys[hit.Index], hit.Row.Latency)
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("look up hosts: %w", err)
 	}

@@ -148,16 +148,16 @@ func (g *group) order() []int32 {
 	return order
 }
 
-// slot gives away the group's next slot: after those given away before and
-// after the round's own URLs.
+// slot gives away the group's next slot: one cost after those given away
+// before, the first one cost from now. So when the round is over, about as many
+// of the deferred are due as the next one has room for.
 func (g *group) slot(now int64, host string) int64 {
 	if g.deferred == 0 {
-		g.nextSlot = max(g.nextSlot, now+g.used)
+		g.nextSlot = max(g.nextSlot, now)
 	}
 	g.deferred++
-	slot := g.nextSlot
 	g.nextSlot += g.cost(host)
-	return slot
+	return g.nextSlot
 }
 
 // pathPrefix is what a huge domain's share goes round: the host and the first

@@ -1,12 +1,14 @@
 package generate_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
 
+	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/schema"
@@ -43,4 +45,9 @@ func written(ctx context.Context, t testing.TB, store objstore.Store, prefix str
 		t.Fatal(err)
 	}
 	return objects
+}
+
+// containsAttempt says whether a text names attempt n of epoch 1.
+func containsAttempt(text []byte, n uint64) bool {
+	return bytes.Contains(text, []byte(layout.Attempt{Epoch: 1, N: n}.String()))
 }

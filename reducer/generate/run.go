@@ -57,6 +57,7 @@ type generation struct {
 	quotas   []int64
 	limits   []int64
 
+	tables         *tables
 	waiting, ready []*queue
 	due            []map[uint16]bool // of each waiting queue: partitions to look into
 	out            *outputs
@@ -81,9 +82,11 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.tables = openTables(e, g.manifest)
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)
 	g.limits = limits(g.manifest, g.quotas, t.Range)
 	if err := g.openQueues(ctx); err != nil {
+		g.close()
 		return nil, err
 	}
 	if g.out, err = newOutputs(e, t); err != nil {
@@ -100,14 +103,12 @@ func (g *generation) openQueues(ctx context.Context) (err error) {
 	}
 	g.waiting, err = openQueues(ctx, g.env, g.manifest, schema.Waiting, g.task.Range)
 	if err != nil {
-		g.close()
 		return err
 	}
 	for _, q := range g.waiting {
 		var due map[uint16]bool
 		if !g.round.DueNow {
 			if due, err = q.due(g.task.Range, g.asOf); err != nil {
-				g.close()
 				return err
 			}
 		}
@@ -119,6 +120,7 @@ func (g *generation) openQueues(ctx context.Context) (err error) {
 func (g *generation) close() {
 	closeQueues(g.waiting)
 	closeQueues(g.ready)
+	g.tables.close()
 	if g.out != nil {
 		g.out.abort()
 	}

@@ -271,22 +271,18 @@ func (g *generate) finish() {
 			k.list.Position = int32(i)
 			g.out.Lists = append(g.out.Lists, k.list)
 		}
-		used := int64(0)
-		for _, k := range group.listed {
-			used += k.cost
-		}
-		next := max(group.row.NextSlot, g.spec.Now+used)
+		next := max(group.row.NextSlot, g.spec.Now)
 		deferred := false
 		for _, k := range g.kept {
 			if k.group != group || k.listed {
 				continue
 			}
 			deferred = true
+			next += k.cost
 			l := &k.list
 			g.out.Deferred = append(g.out.Deferred, schema.FrontierRow{Partition: l.Partition,
 				Domain: l.Domain, Host: l.Host, URL: l.URL, Priority: l.Priority, Depth: l.Depth,
 				Due: next, Rank: l.Rank, Ticket: l.Ticket, Why: schema.WhySlot})
-			next += k.cost
 		}
 		if deferred {
 			g.out.Slots = append(g.out.Slots, schema.Domain{Partition: group.row.Partition,

@@ -1,0 +1,36 @@
+package generate
+
+import (
+	"seine/formats/lsm"
+	"seine/formats/schema"
+	"seine/reducer/task"
+)
+
+// tables are the readers of the tables that popped rows are joined with, their
+// objects open from batch to batch. Each reads only the columns that generate
+// needs.
+type tables struct {
+	urls    *lsm.Reader[schema.URL]
+	domains *lsm.Reader[schema.Domain]
+	hosts   *lsm.Reader[schema.Host]
+}
+
+func openTables(e task.Env, m *lsm.Manifest) *tables {
+	return &tables{
+		urls: lsm.URLs().NewReader(e.Open, m.Tables[schema.URLs], lsm.LookupOptions{
+			Columns: []string{"depth", "seed", "queued", "etag", "last_modified", "content_hash",
+				"simhash", "crawl_count", "fail_count", "last_crawled", "html_blob_path",
+				"blob_offset", "blob_length"}}),
+		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
+			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",
+				"near_duplicates"}}),
+		hosts: lsm.Hosts().NewReader(e.Open, m.Tables[schema.Hosts], lsm.LookupOptions{
+			Columns: []string{"latency_ms"}}),
+	}
+}
+
+func (t *tables) close() {
+	t.urls.Close()
+	t.domains.Close()
+	t.hosts.Close()
+}
