@@ -12,13 +12,19 @@ import (
 	"seine/formats/schema"
 )
 
+// physicalRow is a row of a run, in no fold.
+type physicalRow struct {
+	ref Ref
+	row schema.URL
+}
+
 // physical reads every row of the runs, in no fold: by key, oldest run first.
-func (w *world) physical() map[Key][]found[schema.URL] {
-	rows := map[Key][]found[schema.URL]{}
-	for i, run := range w.runs {
+func (w *world) physical() map[Key][]physicalRow {
+	rows := map[Key][]physicalRow{}
+	for _, run := range w.runs {
 		w.must(w.table.mergeRows(context.Background(), w.store.open, []Run{run}, layout.All,
 			rowfile.ReadOptions{}, func(row *schema.URL, k Key, ref Ref, _ int) error {
-				rows[k] = append(rows[k], found[schema.URL]{i, ref, *row})
+				rows[k] = append(rows[k], physicalRow{ref, *row})
 				return nil
 			}))
 	}

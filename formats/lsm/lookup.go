@@ -65,8 +65,10 @@ type Reader[R any] struct {
 	objects map[string]*objectReader[R]
 	known   fraction
 	arena   []byte
-	hits    []found[R]
+	hits    []found
+	rows    []R // of the hits, where rows are read
 	folder  folder[R]
+	done    []bool // keys of the block that need no older run
 }
 
 // fraction estimates how many of the candidates are there.
@@ -80,10 +82,10 @@ func (f *fraction) add(yes, all int) {
 func (f *fraction) value() float64 { return (f.yes + 1) / (f.all + 2) }
 
 // found is a physical row of a key.
-type found[R any] struct {
+type found struct {
 	index int
 	ref   Ref
-	row   R
+	row   int // into Reader.rows
 }
 
 // NewReader returns a reader of runs, oldest first. It must be closed.
@@ -148,7 +150,10 @@ func (r *Reader[R]) candidates(keys []Key) []candidate {
 
 func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(Hit[R]) error) error {
 	pending := r.candidates(keys)
-	r.hits = r.hits[:0]
+	clear(r.rows)
+	r.hits, r.rows = r.hits[:0], r.rows[:0]
+	r.done = slices.Grow(r.done[:0], len(keys))[:len(keys)]
+	clear(r.done)
 	for i := len(r.runs) - 1; i >= 0 && len(pending) > 0; i-- {
 		before := len(r.hits)
 		for j := range r.runs[i].Objects {
@@ -182,17 +187,16 @@ func within(c []candidate, o *Object) []candidate {
 }
 
 // unresolved drops the candidates that need no older run.
-func (r *Reader[R]) unresolved(pending []candidate, hits []found[R]) []candidate {
+func (r *Reader[R]) unresolved(pending []candidate, hits []found) []candidate {
+	for i := range hits {
+		if r.o.KeysOnly || !r.t.isDelta(&r.rows[hits[i].row]) {
+			r.done[hits[i].index] = true
+		}
+	}
 	if len(hits) == 0 {
 		return pending
 	}
-	done := make(map[int]bool, len(hits))
-	for i := range hits {
-		if r.o.KeysOnly || !r.t.isDelta(&hits[i].row) {
-			done[hits[i].index] = true
-		}
-	}
-	return slices.DeleteFunc(pending, func(c candidate) bool { return done[c.index] })
+	return slices.DeleteFunc(pending, func(c candidate) bool { return r.done[c.index] })
 }
 
 // lookIn adds what an object has of the candidates to the hits.
@@ -229,20 +233,34 @@ func (r *Reader[R]) leave(p uint16) {
 // emit folds the hits of the block and emits them by key. Of one key, hits come
 // from newer runs first.
 func (r *Reader[R]) emit(base int, emit func(Hit[R]) error) error {
-	slices.SortStableFunc(r.hits, func(a, b found[R]) int { return a.index - b.index })
+	slices.SortStableFunc(r.hits, func(a, b found) int { return a.index - b.index })
+	var hit Hit[R]
 	for i := 0; i < len(r.hits); {
-		index := r.hits[i].index
-		r.folder.reset()
-		for ; i < len(r.hits) && r.hits[i].index == index; i++ {
-			r.folder.add(&r.hits[i].row, r.hits[i].ref)
+		hit.Index = base + r.hits[i].index
+		if r.o.KeysOnly {
+			r.folder.refs = append(r.folder.refs[:0], r.hits[i].ref)
+			i++
+		} else {
+			i = r.foldFrom(i)
+			hit.Row = *r.folder.fold()
 		}
-		if !r.folder.whole && !r.o.KeysOnly {
-			r.o.Stats.UnresolvedDeltas.Add(1)
-		}
-		hit := Hit[R]{Index: base + index, Row: *r.folder.fold(), Refs: r.folder.refs}
+		hit.Refs = r.folder.refs
 		if err := emit(hit); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// foldFrom gathers the hits of one key and returns where the next key's begin.
+func (r *Reader[R]) foldFrom(i int) int {
+	index := r.hits[i].index
+	r.folder.reset()
+	for ; i < len(r.hits) && r.hits[i].index == index; i++ {
+		r.folder.add(&r.rows[r.hits[i].row], r.hits[i].ref)
+	}
+	if !r.folder.whole {
+		r.o.Stats.UnresolvedDeltas.Add(1)
+	}
+	return i
 }

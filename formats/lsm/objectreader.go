@@ -107,8 +107,7 @@ func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
 	}
 	if or.r.o.KeysOnly && or.r.t.Unique {
 		for i, row := range or.rows {
-			or.r.hits = append(or.r.hits, found[R]{index: c[or.which[i]].index,
-				ref: Ref{or.object.Key, row}})
+			or.r.hits = append(or.r.hits, found{c[or.which[i]].index, Ref{or.object.Key, row}, -1})
 		}
 		return nil
 	}
@@ -177,7 +176,8 @@ func (or *objectReader[R]) gather(c []candidate) error {
 			})
 			at += n
 			if ok {
-				or.r.hits = append(or.r.hits, found[R]{c[at].index, Ref{or.object.Key, some[i]}, got[i]})
+				or.r.hits = append(or.r.hits, found{c[at].index, Ref{or.object.Key, some[i]}, len(or.r.rows)})
+				or.r.rows = append(or.r.rows, got[i])
 			}
 		}
 	}
