@@ -47,12 +47,9 @@ type batch struct {
 	discoveries map[discoveryKey]*schema.Discovery
 }
 
-// errEnough ends a replay after the records that the chunk is made of.
-var errEnough = errors.New("enough records")
-
-// buildChunk writes the first records of the spool, and those of early, as the
-// objects of a chunk; nil when all of them count already.
-func (f *fetcher) buildChunk(records int, early []*outcome) (c *chunk, err error) {
+// buildChunk writes the spool's generations up to one, and the outcomes of early,
+// as the objects of a chunk; nil when all of them count already.
+func (f *fetcher) buildChunk(upTo uint64, early []*outcome) (c *chunk, err error) {
 	c = &chunk{counts: map[string]int64{}}
 	defer func() {
 		if err != nil {
@@ -76,18 +73,14 @@ func (f *fetcher) buildChunk(records int, early []*outcome) (c *chunk, err error
 			return nil, err
 		}
 	}
-	n := 0
-	_, err = f.spool.Replay(func(record []byte) error {
-		if n++; n > records {
-			return errEnough
-		}
+	_, err = f.spool.ReplayTo(upTo, func(record []byte) error {
 		o, err := decodeOutcome(record)
 		if err != nil {
 			return nil // never whole: it is asked for again
 		}
 		return take(o)
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil {
 		return nil, fmt.Errorf("seal a chunk: %w", err)
 	}
 	if len(b.fetches) == 0 {

@@ -40,6 +40,7 @@ type world struct {
 	task  jobs.Task
 
 	sealed []tasklog.Object // of the chunks that were audited
+	damage func([]schema.List)
 }
 
 // suffixes are parsed once for all tests.
@@ -104,6 +105,9 @@ func (w *world) list(rows ...schema.List) {
 		r.Position = byDomain[r.Domain]
 		r.Why, r.Band = schema.WhyNew, schema.High
 		byDomain[r.Domain]++
+	}
+	if w.damage != nil {
+		w.damage(rows)
 	}
 	var b bytes.Buffer
 	out := rowfile.NewWriter[schema.List](&b, rowfile.Options{Codec: rowfile.Snappy})

@@ -121,8 +121,9 @@ func (f *fetcher) recover() error {
 	if err != nil {
 		return fmt.Errorf("take over the spool of task %s: %w", f.task.ID(), err)
 	}
-	f.seal.records = recovered.Records
-	f.seal.bytes = recovered.Bytes
+	if recovered.Bytes >= f.seal.bound {
+		f.seal.now()
+	}
 	return nil
 }
 

@@ -20,13 +20,12 @@ type sealState struct {
 	bound int64
 	every time.Duration
 
-	mu      sync.Mutex
-	records int   // in the spool's generations up to the current one
-	bytes   int64 // of their payloads
-	first   error // of appending; it ends the attempt
-	failed  chan struct{}
-	wake    chan struct{} // a seal is wanted now
-	room    chan struct{} // closed and renewed when a seal has freed the spool
+	mu     sync.Mutex
+	bytes  int64 // of payloads in the spool's newest generation
+	first  error // of appending; it ends the attempt
+	failed chan struct{}
+	wake   chan struct{} // a seal is wanted now
+	room   chan struct{} // closed and renewed when a seal has freed the spool
 
 	// Below: the sealer's alone once it runs.
 	early   []*outcome      // outcomes that were there before asking began
@@ -47,20 +46,22 @@ func newSealState(f *fetcher) *sealState {
 	return s
 }
 
-// append adds a record under the lock that Rotate takes, so that the number of
-// records before a rotation is known.
+// append adds a record. A generation of the spool that is worth a chunk is ended:
+// however much waits there while the store is away, it is sealed in chunks that
+// fit into memory.
 func (s *sealState) append(sp *spool.Spool, parts [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := sp.Append(parts...); err != nil {
 		return err
 	}
-	s.records++
-	s.bytes += size(parts)
-	if s.bytes >= s.bound {
-		s.nowLocked()
+	if s.bytes += size(parts); s.bytes < s.bound {
+		return nil
 	}
-	return nil
+	s.bytes = 0
+	s.nowLocked()
+	_, err := sp.Rotate()
+	return err
 }
 
 // now asks for a seal.
@@ -94,16 +95,12 @@ func (s *sealState) freed() <-chan struct{} {
 	return s.room
 }
 
-// cut begins a new generation and says what is before it.
-func (s *sealState) cut(sp *spool.Spool) (upTo uint64, records int, err error) {
+// cut begins a new generation and says which is the last before it.
+func (s *sealState) cut(sp *spool.Spool) (upTo uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	upTo, err = sp.Rotate()
-	records = s.records
-	if err == nil {
-		s.records, s.bytes = 0, 0
-	}
-	return upTo, records, err
+	s.bytes = 0
+	return sp.Rotate()
 }
 
 // sealer seals chunks until asking has ended, then a last one. Its error, and
@@ -123,7 +120,7 @@ func (f *fetcher) sealer(ctx context.Context, cancel context.CancelCauseFunc) er
 			<-f.asked
 			return f.seal.first
 		}
-		if err := f.sealChunk(ctx); err != nil {
+		if err := f.sealAll(ctx); err != nil {
 			cancel(err)
 			<-f.asked
 			return err
@@ -134,17 +131,29 @@ func (f *fetcher) sealer(ctx context.Context, cancel context.CancelCauseFunc) er
 	}
 }
 
-// sealChunk makes a chunk of what the spool holds and makes it count.
-func (f *fetcher) sealChunk(ctx context.Context) error {
-	early := f.seal.early
-	upTo, records, err := f.seal.cut(f.spool)
+// sealAll makes all that the spool holds by now count, a chunk a generation.
+func (f *fetcher) sealAll(ctx context.Context) error {
+	last, err := f.seal.cut(f.spool)
 	if err != nil {
 		return err
 	}
-	if records == 0 && len(early) == 0 {
-		return f.seal.free(f.spool, upTo)
+	for {
+		upTo, ok := f.spool.Oldest()
+		if !ok || upTo > last {
+			upTo = 0
+		}
+		if upTo == 0 && len(f.seal.early) == 0 {
+			return f.seal.free(f.spool, 0)
+		}
+		if err := f.sealChunk(ctx, upTo); err != nil {
+			return err
+		}
 	}
-	c, err := f.buildChunk(records, early)
+}
+
+// sealChunk makes a chunk of the generations up to one, and makes it count.
+func (f *fetcher) sealChunk(ctx context.Context, upTo uint64) error {
+	c, err := f.buildChunk(upTo, f.seal.early)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -114,11 +115,19 @@ type Recovery struct {
 // is fn's only until it returns. In each file it stops at the first record that is not whole:
 // behind it nothing can be told from chance. An error of fn ends the replay.
 func (s *Spool) Replay(fn func(payload []byte) error) (Recovery, error) {
+	return s.ReplayTo(math.MaxUint64, fn)
+}
+
+// ReplayTo is Replay for the generations up to and including the one numbered upTo.
+func (s *Spool) ReplayTo(upTo uint64, fn func(payload []byte) error) (Recovery, error) {
 	s.mu.Lock()
 	generations := append(slices.Clone(s.older), s.current)
 	s.mu.Unlock()
 	var r Recovery
 	for _, g := range generations {
+		if g.number > upTo {
+			break
+		}
 		if err := s.replay(g, &r, fn); err != nil {
 			return r, fmt.Errorf("replay spool %s: %w", s.dir, err)
 		}

@@ -184,6 +184,18 @@ func (s *Spool) Rotate() (uint64, error) {
 	return before, nil
 }
 
+// Oldest is the number of the oldest generation before the newest; ok is false when there is none.
+// Generations are begun as often as a chunk is to be made: one of them fits into memory when all of
+// them may not.
+func (s *Spool) Oldest() (number uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.older) == 0 {
+		return 0, false
+	}
+	return s.older[0].number, true
+}
+
 // Drop removes all generations up to and including the one numbered upTo, oldest first. The
 // newest is never dropped: Rotate first.
 func (s *Spool) Drop(upTo uint64) error {
