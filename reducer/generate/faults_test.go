@@ -21,6 +21,7 @@ import (
 // happens and after, and then lets a second attempt run: it leaves what a task
 // without faults leaves.
 func TestFaultAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(5, 5))
 	w := twin.Random(r)
@@ -47,11 +48,11 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	want := written(ctx, t, store, prefix(1))
 	for n := range clean.Ops() {
 		for _, f := range []fault.Fault{{Before: objstore.ErrUnavailable},
-			{After: objstore.ErrUnavailable}, {Torn: true}} {
+			{After: objstore.ErrUnavailable}} {
 			forget(ctx, t, store)
 			// A read that brought all its bytes may be taken, whatever it says besides.
 			_, err := work(fault.At(n, f), 2)
-			if err == nil && clean.Ops()[n].Kind == objstore.OpPut && !f.Torn {
+			if err == nil && clean.Ops()[n].Kind == objstore.OpPut {
 				t.Errorf("operation %s: fault %+v was passed over", clean.Ops()[n], f)
 			}
 			if _, err := work(nil, 3); err != nil {

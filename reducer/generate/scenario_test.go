@@ -138,6 +138,7 @@ func due(w *twin.World, priority float32, domain string, urls ...string) {
 // once; after that a round pops about what the host may have in it, and a small
 // site is not kept waiting.
 func TestHugeHostDoesNotSlowLaterRounds(t *testing.T) {
+	t.Parallel()
 	w := twin.New()
 	var urls []string
 	for i := range 300_000 {
@@ -174,6 +175,7 @@ func TestHugeHostDoesNotSlowLaterRounds(t *testing.T) {
 // each round; LOW ones that wait are fetched all the same, after as long as
 // their rank says: a priority lower by 0.7 is made up for in 70 days.
 func TestLowIsFetchedUnderHigh(t *testing.T) {
+	t.Parallel()
 	w := twin.New()
 	due(w, 0.1, "low.test", "http://low.test/a", "http://low.test/b", "http://low.test/c")
 	c := newCrawl(t, w, settings.Settings{Scope: "any"})

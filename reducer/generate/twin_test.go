@@ -53,8 +53,9 @@ func randomSpec(r *rand.Rand) (jobs.Spec, settings.Settings) {
 // TestEqualsTwin runs generate on random worlds, with little memory and with
 // much, and holds every row against the twin's.
 func TestEqualsTwin(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		w := twin.Random(r)
 		spec, s := randomSpec(r)
@@ -152,8 +153,9 @@ func consumed(t *testing.T, m *lsm.Manifest, cursors map[layout.Key][]int64,
 // TestSameBytes runs a task as three attempts with different memory: every
 // object has the same bytes.
 func TestSameBytes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		w := twin.Random(r)
 		spec, s := randomSpec(r)

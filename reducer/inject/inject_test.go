@@ -97,8 +97,9 @@ func randomSeeds(r *rand.Rand, w *twin.World) []jobs.Seed {
 // TestEqualsTwin injects random seeds into random worlds and holds every row of
 // every table against the twin's.
 func TestEqualsTwin(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	for seed := range uint64(20) {
+	for seed := range uint64(16) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		w := twin.Random(r)
 		for _, key := range slices.SortedFunc(maps.Keys(w.URLs), lsm.Key.Compare) {
@@ -245,6 +246,7 @@ func TestBadUploads(t *testing.T) {
 // TestFaultAtEveryOperation: a task that fails anywhere leaves nothing that
 // counts, and the next attempt does the job.
 func TestFaultAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	spec := injectSpec(1, true)
 	world := twin.Random(rand.New(rand.NewPCG(3, 3)))

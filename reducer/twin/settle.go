@@ -2,6 +2,8 @@ package twin
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
@@ -61,16 +63,14 @@ func settleURLs(ctx context.Context, e task.Env, t jobs.Task, m *lsm.Manifest,
 		return err
 	}
 	defer out.Abort()
-	err = lsm.URLs().Scan(ctx, e.Open, m.Tables[schema.URLs], t.Range, nil,
-		func(row *schema.URL, refs []lsm.Ref) error {
-			if !done[Key(row.Partition, row.Domain, row.Host, row.URL)] {
-				return nil
-			}
-			next := *row
+	keys := slices.SortedFunc(maps.Keys(done), lsm.Key.Compare)
+	err = lsm.URLs().Lookup(ctx, e.Open, m.Tables[schema.URLs], keys, lsm.LookupOptions{},
+		func(hit lsm.Hit[schema.URL]) error {
+			next := hit.Row
 			next.CrawlStatus, next.Queued, next.QueuedRank = schema.Completed, 0, 0
 			next.LastCrawled, next.Round = t.Spec.Now, int64(t.Spec.Job)
 			end.Tickets--
-			if err := out.Supersede(refs...); err != nil {
+			if err := out.Supersede(hit.Refs...); err != nil {
 				return err
 			}
 			return out.Write(&next)
