@@ -128,7 +128,8 @@ func TestDamagedListRows(t *testing.T) {
 			rows[2].URL = "::no URL::"
 			rows[3].URL = ""
 		}
-		w.list(urls("http://a.test/1", "http://a.test/2", "http://c.test/", "http://d.test/", "http://b.test/")...)
+		w.list(urls("http://a.test/1", "http://a.test/2", "http://c.test/", "http://d.test/",
+			"http://b.test/")...)
 		l := w.mustRun()
 		w.audit(s, l)
 		if n := len(l.final(t)); n != 5 {
@@ -141,7 +142,8 @@ func TestDamagedListRows(t *testing.T) {
 func TestAPanicOfAParserIsThePagesEnd(t *testing.T) {
 	f := &fetcher{progress: &worker.Progress{}}
 	o := &outcome{Page: &schema.Page{}, links: []link{{}}}
-	f.parse(&schema.List{}, weburl.Normal{}, &answer{response: &http1.Response{}}, o) // no body: a nil pointer
+	f.parse(&schema.List{}, weburl.Normal{}, &answer{response: &http1.Response{}},
+		o) // no body: a nil pointer
 	if o.Fetch.Reason != schema.Crashed || o.Page != nil || o.links != nil {
 		t.Errorf("outcome %+v", o)
 	}
@@ -171,7 +173,8 @@ func TestSitemapsWithoutContact(t *testing.T) {
 	s := newScript()
 	s.names["www.h.test"] = addrs("93.184.216.34")
 	s.replies["h.test/robots.txt"] = text("Sitemap: http://www.h.test/1\nSitemap: http://www.h.test/2")
-	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+		l *left) {
 		if len(s.requests()) != 2 || l.outcome("http://h.test/").Reason != schema.NotFound {
 			t.Errorf("requests %v", s.requests())
 		}
@@ -232,7 +235,8 @@ func TestDescriptorsComeBack(t *testing.T) {
 			for i := range 20 {
 				list = append(list, fmt.Sprintf("http://h%d.test/", i))
 			}
-			w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(time.Second)}, list...)
+			w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(time.Second)},
+				list...)
 			if err := w.kill(1500 * time.Millisecond); err == nil {
 				t.Error("the task ended")
 			}

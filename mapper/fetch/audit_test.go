@@ -107,7 +107,8 @@ func (w *world) auditManners(s *script, delay time.Duration) {
 		g := group(w.set.GroupByHost, w.env.Suffixes.Domain(host), host)
 		if before := last[g]; before != nil {
 			if before.end.IsZero() || r.at.Sub(before.end) < delay {
-				w.t.Errorf("%s was asked for %v after the end of %s", r.url(), r.at.Sub(before.end), before.url())
+				w.t.Errorf("%s was asked for %v after the end of %s", r.url(), r.at.Sub(before.end),
+					before.url())
 			}
 		}
 		last[g] = r

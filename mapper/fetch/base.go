@@ -97,14 +97,16 @@ func group(byHost bool, domain, host string) string {
 }
 
 // readKnown looks the groups and authorities of the list up in the round's base.
-func readKnown(ctx context.Context, e Env, t jobs.Task, byHost bool, rows []schema.List) (known, error) {
+func readKnown(ctx context.Context, e Env, t jobs.Task, byHost bool, rows []schema.List) (known,
+	error) {
 	k := known{groups: map[string]schema.Domain{}, robots: map[string]*schema.Robots{}}
 	base, err := e.Snapshot(ctx, t.Spec.Base)
 	if err != nil {
 		return k, err
 	}
 	domains, authorities := keysOf(byHost, rows)
-	err = lsm.Domains().Lookup(ctx, e.Open, base.Tables[schema.Domains], domains, lsm.LookupOptions{},
+	err = lsm.Domains().Lookup(ctx, e.Open, base.Tables[schema.Domains], domains,
+		lsm.LookupOptions{},
 		func(h lsm.Hit[schema.Domain]) error {
 			k.groups[group(h.Row.Host != "", h.Row.Domain, h.Row.Host)] = h.Row
 			return nil

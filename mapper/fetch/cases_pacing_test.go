@@ -30,8 +30,10 @@ func TestRetryAfter(t *testing.T) {
 		{"none with 429", 429, "X: y", time.Minute, schema.TooMany},
 		{"none with 503", 503, "X: y", time.Minute, schema.Unavailable},
 		{"503", 503, "Retry-After: 90", 90 * time.Second, schema.UnavailableFor},
-		{"a date", 503, "Retry-After: Sat, 01 Jan 2000 00:10:00 GMT", 10*time.Minute - time.Second, schema.UnavailableFor},
-		{"a date that is past", 503, "Retry-After: Wed, 21 Oct 1999 07:28:00 GMT", time.Minute, schema.Unavailable},
+		{"a date", 503, "Retry-After: Sat, 01 Jan 2000 00:10:00 GMT", 10*time.Minute - time.Second,
+			schema.UnavailableFor},
+		{"a date that is past", 503, "Retry-After: Wed, 21 Oct 1999 07:28:00 GMT", time.Minute,
+			schema.Unavailable},
 		{"a year", 429, "Retry-After: 999999999", 24 * time.Hour, schema.TooMany},
 		{"403", 403, "Retry-After: 60", time.Minute, schema.Forbidden},
 		{"500", 500, "Retry-After: 60", time.Minute, schema.ServerError},
@@ -74,7 +76,8 @@ func TestBackOffDoubles(t *testing.T) {
 		list = append(list, fmt.Sprintf("http://h.test/%d", i))
 	}
 	trial(t, s, settings.Settings{}, list, func(t *testing.T, _ *world, l *left) {
-		for i, want := range []time.Duration{time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, time.Second, time.Minute} {
+		for i, want := range []time.Duration{time.Second, time.Minute, 2 * time.Minute,
+			4 * time.Minute, time.Second, time.Minute} {
 			if gap := s.log[i+1].at.Sub(s.log[i].end); gap < want || gap > want+time.Second {
 				t.Errorf("gap %d is %v, want %v", i, gap, want)
 			}

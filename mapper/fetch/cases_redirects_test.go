@@ -24,34 +24,48 @@ func TestRedirects(t *testing.T) {
 		link           string // what the row of links says
 	}{
 		{"a path", "/x", schema.Redirected, "http://h.test/x", "redirect accepted http://h.test/x"},
-		{"a space", "/a b", schema.Redirected, "http://h.test/a%20b", "redirect accepted http://h.test/a%20b"},
-		{"percent signs alone", "/a%%b", schema.Redirected, "http://h.test/a%25%25b", "redirect accepted http://h.test/a%25%25b"},
+		{"a space", "/a b", schema.Redirected, "http://h.test/a%20b",
+			"redirect accepted http://h.test/a%20b"},
+		{"percent signs alone", "/a%%b", schema.Redirected, "http://h.test/a%25%25b",
+			"redirect accepted http://h.test/a%25%25b"},
 		{"a tab", "/a\tb", schema.Redirected, "http://h.test/ab", "redirect accepted http://h.test/ab"},
-		{"backslashes", `\\other.test/x`, schema.Redirected, "http://other.test/x", "redirect accepted http://other.test/x"},
-		{"three slashes", "///c.test/x", schema.Redirected, "http://c.test/x", "redirect accepted http://c.test/x"},
-		{"a scheme with one slash", "http:/x", schema.Redirected, "http://h.test/x", "redirect accepted http://h.test/x"},
-		{"a scheme alone", "http:x", schema.Redirected, "http://h.test/start/x", "redirect accepted http://h.test/start/x"},
-		{"a query", "?q=1", schema.Redirected, "http://h.test/start/p?q=1", "redirect accepted http://h.test/start/p?q=1"},
-		{"Latin-1 bytes", "/caf\xe9", schema.Redirected, "http://h.test/caf%E9", "redirect accepted http://h.test/caf%E9"},
-		{"UTF-8 bytes", "/café", schema.Redirected, "http://h.test/caf%C3%A9", "redirect accepted http://h.test/caf%C3%A9"},
-		{"another host", "https://other.test/", schema.Redirected, "https://other.test/", "redirect accepted https://other.test/"},
+		{"backslashes", `\\other.test/x`, schema.Redirected, "http://other.test/x",
+			"redirect accepted http://other.test/x"},
+		{"three slashes", "///c.test/x", schema.Redirected, "http://c.test/x",
+			"redirect accepted http://c.test/x"},
+		{"a scheme with one slash", "http:/x", schema.Redirected, "http://h.test/x",
+			"redirect accepted http://h.test/x"},
+		{"a scheme alone", "http:x", schema.Redirected, "http://h.test/start/x",
+			"redirect accepted http://h.test/start/x"},
+		{"a query", "?q=1", schema.Redirected, "http://h.test/start/p?q=1",
+			"redirect accepted http://h.test/start/p?q=1"},
+		{"Latin-1 bytes", "/caf\xe9", schema.Redirected, "http://h.test/caf%E9",
+			"redirect accepted http://h.test/caf%E9"},
+		{"UTF-8 bytes", "/café", schema.Redirected, "http://h.test/caf%C3%A9",
+			"redirect accepted http://h.test/caf%C3%A9"},
+		{"another host", "https://other.test/", schema.Redirected, "https://other.test/",
+			"redirect accepted https://other.test/"},
 		{"a fragment", "#frag", schema.RedirectLoop, from, ""},
 		{"itself", from, schema.RedirectLoop, from, ""},
-		{"itself by another spelling", "HTTP://h.test:80/start/./p?utm_source=x", schema.RedirectLoop, from, ""},
+		{"itself by another spelling", "HTTP://h.test:80/start/./p?utm_source=x", schema.RedirectLoop,
+			from, ""},
 		{"nothing", "", schema.RedirectBad, "", ""},
 		{"a file", "file:///etc/passwd", schema.RedirectBad, "file:///etc/passwd", ""},
 		{"a script", "javascript:alert(1)", schema.RedirectBad, "javascript:alert(1)", ""},
 		{"no URL", "http://[::1/", schema.RedirectBad, "http://[::1/", ""},
 		{"a port that is none", "http://h.test:99999/", schema.RedirectBad, "http://h.test:99999/", ""},
-		{"too long", "/" + strings.Repeat("a", 3000), schema.Redirected, "http://h.test/" + strings.Repeat("a", 3000), "redirect too_long"},
-		{"a line of its own", "/x\r\nWARC-Type: y", schema.Redirected, "http://h.test/x", "redirect accepted http://h.test/x"},
+		{"too long", "/" + strings.Repeat("a", 3000), schema.Redirected, "http://h.test/" +
+			strings.Repeat("a", 3000), "redirect too_long"},
+		{"a line of its own", "/x\r\nWARC-Type: y", schema.Redirected, "http://h.test/x",
+			"redirect accepted http://h.test/x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript()
 			s.replies["h.test/start/p"] = moved(c.location)
 			trial(t, s, settings.Settings{}, []string{from}, func(t *testing.T, _ *world, l *left) {
 				got := l.outcome(from)
-				if got.Reason != c.reason || got.RedirectTo != c.to || got.HTTPStatus != 302 || got.Redirect != "302" {
+				if got.Reason != c.reason || got.RedirectTo != c.to || got.HTTPStatus != 302 ||
+					got.Redirect != "302" {
 					t.Errorf("row %s to %.80q (%d %s): %s", got.Reason, got.RedirectTo, got.HTTPStatus,
 						got.Redirect, got.Detail)
 				}
@@ -74,7 +88,8 @@ func TestEveryRedirectStatus(t *testing.T) {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			s := newScript()
 			s.replies["h.test/"] = status(code, "text/html", "x", "Location: /y")
-			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+				l *left) {
 				if got := l.outcome("http://h.test/"); got.Reason != want {
 					t.Errorf("ends as %s, want %s", got.Reason, want)
 				}
@@ -87,12 +102,14 @@ func TestEveryRedirectStatus(t *testing.T) {
 func TestARedirectIsADiscovery(t *testing.T) {
 	s := newScript()
 	s.replies["h.test/"] = moved("http://other.test/x")
-	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+		l *left) {
 		if len(l.events) != 1 {
 			t.Fatalf("events %+v", l.events)
 		}
 		d := l.events[0]
-		if d.URL != "http://other.test/x" || d.Depth != 1 || d.Priority != 0.5 || d.SrcDomain != "h.test" ||
+		if d.URL != "http://other.test/x" || d.Depth != 1 || d.Priority != 0.5 ||
+			d.SrcDomain != "h.test" ||
 			d.Kind != "redirect" || d.Domain != "other.test" {
 			t.Errorf("event %+v", d)
 		}
@@ -118,12 +135,14 @@ func TestAddressesThatMayNotBeDialled(t *testing.T) {
 		{"an intranet by NAT64", "http://[64:ff9b::10.0.0.1]/", nil, schema.Private, nil},
 		{"an intranet by 6to4", "http://[2002:0a00:0001::1]/", nil, schema.Private, nil},
 		{"the unspecified address", "http://0.0.0.0/", nil, schema.Private, nil},
-		{"a name that points inside", "http://in.test/", map[string][]netip.Addr{"in.test": addrs("10.1.2.3")},
+		{"a name that points inside", "http://in.test/",
+			map[string][]netip.Addr{"in.test": addrs("10.1.2.3")},
 			schema.Private, nil},
 		{"a name of both kinds", "http://mix.test/", map[string][]netip.Addr{
 			"mix.test": append(addrs("10.1.2.3", "::1"), public...)}, schema.NotFound,
 			[]string{"93.184.216.34:80"}},
-		{"a name that points outside", "http://out.test:8080/", map[string][]netip.Addr{"out.test": public},
+		{"a name that points outside", "http://out.test:8080/",
+			map[string][]netip.Addr{"out.test": public},
 			schema.NotFound, []string{"93.184.216.34:8080"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

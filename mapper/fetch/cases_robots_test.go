@@ -20,40 +20,55 @@ func TestRobots(t *testing.T) {
 		allowed, denied []string // paths
 		refusal         schema.Reason
 	}{
-		{"500 with a body forbids", status(500, "text/html", "<h1>User-agent: *</h1>"), nil, []string{"/"},
+		{"500 with a body forbids", status(500, "text/html", "<h1>User-agent: *</h1>"), nil,
+			[]string{"/"},
 			schema.RobotsUnreachable},
 		{"503 forbids", status(503, "text/html", ""), nil, []string{"/"}, schema.RobotsUnreachable},
 		{"429 forbids", status(429, "text/html", ""), nil, []string{"/"}, schema.RobotsUnreachable},
 		{"404 allows", status(404, "text/html", star+"Disallow: /"), []string{"/"}, nil, ""},
 		{"403 allows", status(403, "text/html", ""), []string{"/"}, nil, ""},
-		{"a time-out forbids", reply{after: time.Hour}, nil, []string{"/", "/x"}, schema.RobotsUnreachable},
+		{"a time-out forbids", reply{after: time.Hour}, nil, []string{"/", "/x"},
+			schema.RobotsUnreachable},
 		{"no answer forbids", reply{}, nil, []string{"/"}, schema.RobotsUnreachable},
-		{"a closed header forbids", raw("HTTP/1.1 200 OK\r\nContent-"), nil, []string{"/"}, schema.RobotsUnreachable},
-		{"a BOM is read over", text("\ufeff" + star + "Disallow: /x"), []string{"/"}, []string{"/x"}, ""},
+		{"a closed header forbids", raw("HTTP/1.1 200 OK\r\nContent-"), nil, []string{"/"},
+			schema.RobotsUnreachable},
+		{"a BOM is read over", text("\ufeff" + star + "Disallow: /x"), []string{"/"}, []string{"/x"},
+			""},
 		{"UTF-16", text(utf16le(star + "Disallow: /x\n")), []string{"/"}, []string{"/x"}, ""},
 		{"wildcards", text(star + "Disallow: /*/private\nDisallow: /*.json$\nDisallow: */test"),
 			[]string{"/private", "/a.json?x"}, []string{"/a/private", "/a.json", "/test", "/b/test"}, ""},
-		{"agents in a row share the rules", text(star + "User-agent: Other\nDisallow: /x"), nil, []string{"/x"}, ""},
-		{"our own group alone counts", text("User-agent: seine\nDisallow: /x\n\n" + star + "Disallow: /"),
+		{"agents in a row share the rules", text(star + "User-agent: Other\nDisallow: /x"), nil,
+			[]string{"/x"}, ""},
+		{"our own group alone counts", text("User-agent: seine\nDisallow: /x\n\n" + star +
+			"Disallow: /"),
 			[]string{"/"}, []string{"/x"}, ""},
-		{"our groups are merged", text("User-agent: Seine/2.0\nDisallow: /x\nUser-agent: o\nDisallow: /\n" +
-			"User-agent: SEINE\n\nDisallow: /y"), []string{"/"}, []string{"/x", "/y"}, ""},
-		{"a prefix of our name is another's", text("User-agent: sein\nDisallow: /"), []string{"/"}, nil, ""},
-		{"misspellings", text("User agent: *\nDissallow: /a\nDisallow : /b\nDisallow:/c"), []string{"/"},
+		{"our groups are merged",
+			text("User-agent: Seine/2.0\nDisallow: /x\nUser-agent: o\nDisallow: /\n" +
+				"User-agent: SEINE\n\nDisallow: /y"), []string{"/"}, []string{"/x", "/y"}, ""},
+		{"a prefix of our name is another's", text("User-agent: sein\nDisallow: /"), []string{"/"},
+			nil, ""},
+		{"misspellings", text("User agent: *\nDissallow: /a\nDisallow : /b\nDisallow:/c"),
+			[]string{"/"},
 			[]string{"/a", "/b", "/c"}, ""},
-		{"a query alone", text(star + "Disallow: /?blah"), []string{"/", "/?other"}, []string{"/?blah"}, ""},
-		{"a query in the normal order", text(star + "Disallow: /*?a=2&b=1"), []string{"/"}, []string{"/x?b=1&a=2"}, ""},
-		{"rules before any agent", text("Disallow: /\n" + star + "Disallow: /x"), []string{"/"}, []string{"/x"}, ""},
+		{"a query alone", text(star + "Disallow: /?blah"), []string{"/", "/?other"},
+			[]string{"/?blah"}, ""},
+		{"a query in the normal order", text(star + "Disallow: /*?a=2&b=1"), []string{"/"},
+			[]string{"/x?b=1&a=2"}, ""},
+		{"rules before any agent", text("Disallow: /\n" + star + "Disallow: /x"), []string{"/"},
+			[]string{"/x"}, ""},
 		{"an HTML page as 200", html("<html><body>Disallow: /"), []string{"/"}, nil, ""},
 		{"gzip without being asked twice", typed("text/plain", gzipped(star+"Disallow: /x"),
 			"Content-Encoding: gzip"), []string{"/"}, []string{"/x"}, ""},
-		{"percent-encodings are one", text(star + "Disallow: /%7ejoe\nDisallow: /caf\u00e9"), []string{"/"},
+		{"percent-encodings are one", text(star + "Disallow: /%7ejoe\nDisallow: /caf\u00e9"),
+			[]string{"/"},
 			[]string{"/~joe", "/caf%C3%A9"}, ""},
 		{"junk delays", text(star + "Crawl-delay: abc\nCrawl-delay: -1\nDisallow: /x"), []string{"/"},
 			[]string{"/x"}, ""},
-		{"a body cut short keeps its rules", raw("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + star +
+		{"a body cut short keeps its rules", raw("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" +
+			star +
 			"Disallow: /x\n"), []string{"/"}, []string{"/x"}, ""},
-		{"an endless file is cut", reply{pieces: []string{"HTTP/1.1 200 OK\r\n\r\n" + star + "Disallow: /x\n",
+		{"an endless file is cut", reply{pieces: []string{"HTTP/1.1 200 OK\r\n\r\n" + star +
+			"Disallow: /x\n",
 			strings.Repeat("# filling\n", 7000)}, every: time.Millisecond, repeat: true}, []string{"/"},
 			[]string{"/x"}, ""},
 	} {
@@ -71,7 +86,8 @@ func TestRobots(t *testing.T) {
 	}
 }
 
-func (w *world) judgeRobots(t *testing.T, s *script, l *left, allowed, denied []string, refusal schema.Reason) {
+func (w *world) judgeRobots(t *testing.T, s *script, l *left, allowed, denied []string,
+	refusal schema.Reason) {
 	t.Helper()
 	if refusal == "" {
 		refusal = schema.RobotsDenied
@@ -144,7 +160,8 @@ func TestRobotsElsewhere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript()
 			c.set(s)
-			trial(t, s, settings.Settings{}, []string{"http://a.test/"}, func(t *testing.T, _ *world, l *left) {
+			trial(t, s, settings.Settings{}, []string{"http://a.test/"}, func(t *testing.T, _ *world,
+				l *left) {
 				if got := l.outcome("http://a.test/"); got.Reason != c.want {
 					t.Errorf("ends as %s (%s), want %s", got.Reason, got.Detail, c.want)
 				}
@@ -166,8 +183,10 @@ func TestCrawlDelays(t *testing.T) {
 		gap   time.Duration
 		pages int // of three
 	}{
-		{"2", 2 * time.Second, 3}, {"0.5", time.Second, 3}, {"-1", time.Second, 3}, {"abc", time.Second, 3},
-		{"2.5", 2500 * time.Millisecond, 3}, {"300", 300 * time.Second, 3}, {"301", 301 * time.Second, 1},
+		{"2", 2 * time.Second, 3}, {"0.5", time.Second, 3}, {"-1", time.Second, 3}, {"abc",
+			time.Second, 3},
+		{"2.5", 2500 * time.Millisecond, 3}, {"300", 300 * time.Second, 3}, {"301", 301 * time.Second,
+			1},
 		{"1800", 30 * time.Minute, 1},
 	} {
 		t.Run(c.value, func(t *testing.T) {
@@ -193,13 +212,15 @@ func TestTwoAuthoritiesShareADelay(t *testing.T) {
 	s := newScript()
 	s.replies["www.h.test/robots.txt"] = text("User-agent: *\nCrawl-delay: 5\nDisallow: /x")
 	s.replies["h.test:8080/robots.txt"] = text("User-agent: *\nCrawl-delay: 3\nDisallow: /y")
-	list := []string{"http://www.h.test/x", "http://www.h.test/y", "http://h.test:8080/x", "http://h.test:8080/y"}
+	list := []string{"http://www.h.test/x", "http://www.h.test/y", "http://h.test:8080/x",
+		"http://h.test:8080/y"}
 	trial(t, s, settings.Settings{}, list, func(t *testing.T, w *world, l *left) {
 		if n := len(s.requests()); n != 4 {
 			t.Errorf("requests %v", s.requests())
 		}
 		w.auditManners(s, 5*time.Second)
-		for u, want := range map[string]schema.Reason{list[0]: schema.RobotsDenied, list[1]: schema.NotFound,
+		for u, want := range map[string]schema.Reason{list[0]: schema.RobotsDenied,
+			list[1]: schema.NotFound,
 			list[2]: schema.NotFound, list[3]: schema.RobotsDenied} {
 			if got := l.outcome(u); got.Reason != want {
 				t.Errorf("%s ends as %s", u, got.Reason)
@@ -219,7 +240,8 @@ func TestXRobotsTag(t *testing.T) {
 		t.Run(header, func(t *testing.T) {
 			s := newScript()
 			s.replies["h.test/"] = html("<a href=/x>x</a>", header)
-			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+				l *left) {
 				p, ok := l.page("http://h.test/")
 				if !ok || p.NoIndex != want[0] || p.NoFollow != want[1] {
 					t.Errorf("page %v: noindex %v, nofollow %v", ok, p.NoIndex, p.NoFollow)

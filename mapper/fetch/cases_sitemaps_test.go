@@ -21,30 +21,43 @@ func TestSitemaps(t *testing.T) {
 		answer     reply
 		want       []string // targets accepted
 	}{
-		{"spaces, CDATA, entities", "/sitemap.xml", typed("text/xml", urlset+"<url><loc>\n \u00a0http://h.test/a?x=1&amp;y=2\n</loc></url>"+
-			"<url><loc><![CDATA[http://h.test/b]]></loc></url><url><loc>http://h.te<!-- -->st/c</loc></url></urlset>"),
+		{"spaces, CDATA, entities", "/sitemap.xml", typed("text/xml",
+			urlset+"<url><loc>\n \u00a0http://h.test/a?x=1&amp;y=2\n</loc></url>"+
+				"<url><loc><![CDATA[http://h.test/b]]></loc></url>"+
+				"<url><loc>http://h.te<!-- -->st/c</loc></url></urlset>"),
 			[]string{"http://h.test/a?x=1&y=2", "http://h.test/b", "http://h.test/c"}},
-		{"cut short", "/sitemap.xml", typed("text/xml", urlset+"<url><loc>http://h.test/a</loc></url><url><loc>http://h.te"),
+		{"cut short", "/sitemap.xml", typed("text/xml",
+			urlset+"<url><loc>http://h.test/a</loc></url><url><loc>http://h.te"),
 			[]string{"http://h.test/a"}},
-		{"ISO-8859-1", "/sitemap.xml", typed("text/xml", "<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>http://h.test/\xe9</loc></url></urlset>"),
+		{"ISO-8859-1", "/sitemap.xml", typed("text/xml",
+			"<?xml version='1.0' encoding='ISO-8859-1'?>"+
+				"<urlset><url><loc>http://h.test/\xe9</loc></url></urlset>"),
 			[]string{"http://h.test/%C3%A9"}},
-		{"gzip that says nothing of it", "/sitemap.xml.gz", typed("application/x-gzip", gzipped(urlset+"<url><loc>http://h.test/a</loc></url></urlset>")),
+		{"gzip that says nothing of it", "/sitemap.xml.gz", typed("application/x-gzip",
+			gzipped(urlset+"<url><loc>http://h.test/a</loc></url></urlset>")),
 			[]string{"http://h.test/a"}},
-		{"gzip that is a page not found", "/sitemap.xml.gz", typed("text/html", "<h1>http://h.test/no", "Content-Encoding: gzip"), nil},
-		{"a list of lines in gzip", "/sitemap.txt.gz", typed("application/octet-stream", gzipped("http://h.test/a\r\nhttp://h.test/b\n")),
+		{"gzip that is a page not found", "/sitemap.xml.gz", typed("text/html",
+			"<h1>http://h.test/no", "Content-Encoding: gzip"), nil},
+		{"a list of lines in gzip", "/sitemap.txt.gz", typed("application/octet-stream",
+			gzipped("http://h.test/a\r\nhttp://h.test/b\n")),
 			[]string{"http://h.test/a", "http://h.test/b"}},
-		{"a feed", "/feed", typed("application/rss+xml", "<rss><channel><item><link>http://h.test/a</link></item></channel></rss>"),
+		{"a feed", "/feed", typed("application/rss+xml",
+			"<rss><channel><item><link>http://h.test/a</link></item></channel></rss>"),
 			[]string{"http://h.test/a"}},
-		{"another site's pages", "/sitemap.xml", typed("text/xml", urlset+"<url><loc>http://other.test/a</loc></url><url><loc>http://www.h.test/b</loc></url></urlset>"),
+		{"another site's pages", "/sitemap.xml", typed("text/xml",
+			urlset+"<url><loc>http://other.test/a</loc></url>"+
+				"<url><loc>http://www.h.test/b</loc></url></urlset>"),
 			[]string{"http://www.h.test/b"}},
-		{"what is no page", "/sitemap.xml", typed("text/xml", urlset+"<url><loc>javascript:x</loc></url><url><loc>/rel</loc></url></urlset>"),
+		{"what is no page", "/sitemap.xml", typed("text/xml",
+			urlset+"<url><loc>javascript:x</loc></url><url><loc>/rel</loc></url></urlset>"),
 			[]string{"http://h.test/rel"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript()
 			s.replies["h.test/robots.txt"] = text("User-agent: *\nSitemap: " + c.path)
 			s.replies["h.test"+c.path] = c.answer
-			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+				l *left) {
 				var got []string
 				for _, k := range l.links {
 					if k.Kind == "sitemap" && k.Verdict == schema.Accepted {
@@ -80,15 +93,22 @@ func TestSitemapsElsewhere(t *testing.T) {
 		{"another group", "Sitemap: http://other.test/s.xml", nil, nil},
 		{"forbidden by its own robots.txt", "Disallow: /s.xml\nSitemap: /s.xml", nil, nil},
 		{"forbidden by another's robots.txt", "Sitemap: http://www.h.test/s.xml", map[string]reply{
-			"www.h.test/robots.txt": text("User-agent: *\nDisallow: /")}, []string{"www.h.test/robots.txt"}},
-		{"an index of itself", "Sitemap: /s.xml", map[string]reply{"h.test/s.xml": index("/s.xml", "http://h.test:80/s.xml")},
+			"www.h.test/robots.txt": text("User-agent: *\nDisallow: /")},
+			[]string{"www.h.test/robots.txt"}},
+		{"an index of itself", "Sitemap: /s.xml", map[string]reply{"h.test/s.xml": index("/s.xml",
+			"http://h.test:80/s.xml")},
 			[]string{"h.test/s.xml"}},
-		{"a loop of indexes", "Sitemap: /1", map[string]reply{"h.test/1": index("/2"), "h.test/2": index("/1", "/2")},
+		{"a loop of indexes", "Sitemap: /1", map[string]reply{"h.test/1": index("/2"),
+			"h.test/2": index("/1", "/2")},
 			[]string{"h.test/1", "h.test/2"}},
-		{"indexes without end", "Sitemap: /1", map[string]reply{"h.test/1": index("/2"), "h.test/2": index("/3"),
-			"h.test/3": index("/4"), "h.test/4": index("/5")}, []string{"h.test/1", "h.test/2", "h.test/3"}},
-		{"a redirect", "Sitemap: /1", map[string]reply{"h.test/1": moved("/2")}, []string{"h.test/1", "h.test/2"}},
-		{"a redirect to itself", "Sitemap: /1", map[string]reply{"h.test/1": moved("/1")}, []string{"h.test/1"}},
+		{"indexes without end", "Sitemap: /1", map[string]reply{"h.test/1": index("/2"),
+			"h.test/2": index("/3"),
+			"h.test/3": index("/4"), "h.test/4": index("/5")}, []string{"h.test/1", "h.test/2",
+			"h.test/3"}},
+		{"a redirect", "Sitemap: /1", map[string]reply{"h.test/1": moved("/2")}, []string{"h.test/1",
+			"h.test/2"}},
+		{"a redirect to itself", "Sitemap: /1", map[string]reply{"h.test/1": moved("/1")},
+			[]string{"h.test/1"}},
 		{"no URL", "Sitemap: http://\nSitemap: javascript:x\nSitemap:", nil, nil},
 		{"on a host that is not there", "Sitemap: http://gone.h.test/s.xml", nil, nil},
 	} {
@@ -100,7 +120,8 @@ func TestSitemapsElsewhere(t *testing.T) {
 			for u, r := range c.replies {
 				s.replies[u] = r
 			}
-			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+			trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+				l *left) {
 				want := append(append([]string{"h.test/robots.txt"}, c.want...), "h.test/")
 				if diff := cmp.Diff(want, s.requests()); diff != "" {
 					t.Error(diff)
@@ -124,7 +145,8 @@ func TestSitemapsAreBounded(t *testing.T) {
 		many += fmt.Sprintf("http://h.test/page/%d\n", i)
 	}
 	s.replies["h.test/s0.txt"] = text(many)
-	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+		l *left) {
 		if n := len(l.of(kindSitemap)); n != maxSitemaps {
 			t.Errorf("%d sitemaps", n)
 		}
@@ -140,7 +162,8 @@ func TestRelativeSitemapsGoByTheRedirect(t *testing.T) {
 	s := newScript()
 	s.replies["h.test/robots.txt"] = moved("/hop/user/robots.txt")
 	s.replies["h.test/hop/user/robots.txt"] = text("Sitemap: s.xml")
-	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world, l *left) {
+	trial(t, s, settings.Settings{}, []string{"http://h.test/"}, func(t *testing.T, _ *world,
+		l *left) {
 		if s.count("h.test/hop/user/s.xml") != 1 {
 			t.Errorf("requests %v", s.requests())
 		}

@@ -73,9 +73,10 @@ func (f *fetcher) end(ctx context.Context) (jobs.Result, error) {
 	c := &chunk{}
 	defer c.close()
 	left := f.leftRows()
-	err := persist(ctx, f.progress, "merge the discoveries", mergeTimeout, func(ctx context.Context) error {
-		return f.writeEvents(ctx, c, state.Chunks)
-	})
+	err := persist(ctx, f.progress, "merge the discoveries", mergeTimeout,
+		func(ctx context.Context) error {
+			return f.writeEvents(ctx, c, state.Chunks)
+		})
 	if err == nil {
 		err = writeRows(f, c, tasklog.Fetches, left, false)
 	}
@@ -147,8 +148,10 @@ func (f *fetcher) writeEvents(ctx context.Context, c *chunk, chunks []tasklog.Ch
 	return out.finish(c, tasklog.Events, rows)
 }
 
-func (f *fetcher) mergeEvents(out io.Writer, cursors []*rowfile.Cursor[schema.Discovery]) (int64, error) {
-	w := rowfile.NewWriter[schema.Discovery](out, rowfile.Options{Codec: f.env.Codec, Partitioned: true})
+func (f *fetcher) mergeEvents(out io.Writer,
+	cursors []*rowfile.Cursor[schema.Discovery]) (int64, error) {
+	w := rowfile.NewWriter[schema.Discovery](out, rowfile.Options{Codec: f.env.Codec,
+		Partitioned: true})
 	var held *schema.Discovery
 	var rows int64
 	flush := func() error {

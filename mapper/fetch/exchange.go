@@ -44,7 +44,8 @@ func (x *answer) status() int {
 
 // exchange asks for one URL: name, address, limits of the address, request. It
 // fills in what o.Fetch says of the way. The caller closes the response.
-func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.Header, o *outcome) *answer {
+func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.Header,
+	o *outcome) *answer {
 	x := &answer{started: time.Now()}
 	defer func() {
 		if x.at.IsZero() {
@@ -164,7 +165,8 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 	}
 	row.Detail = bounded(e.Error(), 200)
 	switch {
-	case e.Code == http1.CodeCanceled || e.Code == http1.CodeGate || errors.Is(err, jobs.ErrLeaseLost):
+	case e.Code == http1.CodeCanceled || e.Code == http1.CodeGate || errors.Is(err,
+		jobs.ErrLeaseLost):
 		x.cancel()
 		if x.cut = e.Sent; x.cut { // the server may have seen it: the slot is used
 			x.manners.Kind = polite.Failed

@@ -74,7 +74,8 @@ func newWorld(t *testing.T, web *webtest.Web, set settings.Settings) *world {
 		set.AllowNetwork = []string{"127.0.0.0/8"}
 	}
 	w := &world{t: t, web: web, store: mem.New(), set: set.Fill()}
-	w.task = jobs.Task{Stage: jobs.StageFetch, Range: layout.All, Attempt: layout.Attempt{Epoch: 1, N: 1},
+	w.task = jobs.Task{Stage: jobs.StageFetch, Range: layout.All, Attempt: layout.Attempt{Epoch: 1,
+		N: 1},
 		Spec: jobs.Spec{Job: 7, Kind: jobs.KindRound, Ranges: []layout.Range{layout.All},
 			Round: &jobs.Round{TopN: 1000}}}
 	w.env = Env{Store: w.store, Scratch: t.TempDir(), Codec: rowfile.Snappy,
@@ -239,7 +240,8 @@ func (l *left) final(t *testing.T) map[string]schema.Fetch {
 
 func (w *world) polite(delay time.Duration) {
 	w.t.Helper()
-	for _, j := range w.web.Log.Manners(w.web, func(string) time.Duration { return delay }, time.Millisecond) {
+	for _, j := range w.web.Log.Manners(w.web, func(string) time.Duration { return delay },
+		time.Millisecond) {
 		if faults := j.Faulty(); faults != "" {
 			w.t.Error(faults)
 		}

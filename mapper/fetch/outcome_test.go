@@ -20,7 +20,8 @@ func exampleOutcome() *outcome {
 	return &outcome{
 		Fetch: schema.Fetch{URL: "http://www.a.test/", Kind: kindPage, Final: true, Reason: schema.OK,
 			StartedAt: 12},
-		Page:   &schema.Page{URL: "http://www.a.test/", Text: "text", URLID: [16]byte{1, 2}, Headers: map[string]string{"a": "b"}},
+		Page: &schema.Page{URL: "http://www.a.test/", Text: "text", URLID: [16]byte{1, 2},
+			Headers: map[string]string{"a": "b"}},
 		Robots: &schema.Robots{Authority: "http://www.a.test", Sitemaps: []string{"x"}},
 		Source: source{Depth: 2, Priority: 0.25, Seed: "s", First: true},
 		Web: &exchange{Date: time.UnixMilli(5).UTC(), IP: "127.0.0.1", Digest: "sha1:X",

@@ -32,7 +32,8 @@ func (f *fetcher) send(ctx context.Context, g polite.Grant[int32]) (time.Time, p
 }
 
 // sendPage asks for a URL of the list, if robots.txt allows it.
-func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Time, polite.Outcome) {
+func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Time,
+	polite.Outcome) {
 	now, unsent := time.Now(), polite.Outcome{Kind: polite.Unsent}
 	row := &f.rows[g.Item]
 	u, err := normal(row.URL)
@@ -47,17 +48,8 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 		f.askRobots(g, a)
 		return now, unsent
 	}
-	f.mu.Lock()
-	dead, decision, outcome := a.dead, a.rules.Decide(u.Path), a.record.Outcome
-	f.mu.Unlock()
-	switch {
-	case dead != "":
-		return now, f.refuse(ctx, g.Item, dead, "", "when its robots.txt was asked for")
-	case !decision.Allowed && decision.Rule != "":
-		rule := a.name + "/robots.txt:" + strconv.Itoa(decision.Line) + ": " + decision.Rule
-		return now, f.refuse(ctx, g.Item, schema.RobotsDenied, bounded(rule, 500), "")
-	case !decision.Allowed:
-		return now, f.refuse(ctx, g.Item, schema.RobotsUnreachable, "", outcome.String())
+	if reason, rule, detail := f.forbidden(a, u); reason != "" {
+		return now, f.refuse(ctx, g.Item, reason, rule, detail)
 	}
 	o := f.outcomeOf(row, now)
 	x := f.exchange(ctx, u, validators(row), o)
@@ -65,7 +57,7 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 		defer x.response.Close()
 	}
 	switch {
-	case x.ours:
+	case x.ours, x.stale && f.once(g.Item):
 		f.runner.With(func(q *polite.Queue[int32]) {
 			q.AddFirst(g.Group, time.Time{}, 0, g.Item)
 		})
@@ -77,11 +69,6 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 		return x.at, x.manners
 	case x.canceled:
 		f.recordCut(ctx, o, x)
-		return x.at, x.manners
-	case x.stale && f.once(g.Item):
-		f.runner.With(func(q *polite.Queue[int32]) {
-			q.AddFirst(g.Group, time.Time{}, 0, g.Item)
-		})
 		return x.at, x.manners
 	case x.stale:
 		o.Fetch.Reason = schema.Reset
@@ -96,6 +83,25 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 	o.Fetch.Final = true
 	f.record(ctx, g.Item, o)
 	return x.at, x.manners
+}
+
+// forbidden says why a URL is not asked for, if it is not: the end of its
+// robots.txt, or the rule that forbids it.
+func (f *fetcher) forbidden(a *authority, u weburl.Normal) (
+	reason schema.Reason, rule, detail string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	decision := a.rules.Decide(u.Path)
+	switch {
+	case a.dead != "":
+		return a.dead, "", "when its robots.txt was asked for"
+	case decision.Allowed:
+		return "", "", ""
+	case decision.Rule != "":
+		rule := a.name + "/robots.txt:" + strconv.Itoa(decision.Line) + ": " + decision.Rule
+		return schema.RobotsDenied, bounded(rule, 500), ""
+	}
+	return schema.RobotsUnreachable, "", a.record.Outcome.String()
 }
 
 // leaveForContact leaves a URL whose authority may not be asked without a
@@ -131,7 +137,8 @@ func (f *fetcher) once(item int32) bool {
 }
 
 // refuse ends a URL that is not asked for.
-func (f *fetcher) refuse(ctx context.Context, item int32, r schema.Reason, rule, detail string) polite.Outcome {
+func (f *fetcher) refuse(ctx context.Context, item int32, r schema.Reason, rule,
+	detail string) polite.Outcome {
 	o := f.outcomeOf(&f.rows[item], time.Now())
 	o.Fetch.Reason, o.Fetch.Rule, o.Fetch.Detail, o.Fetch.Final = r, rule, detail, true
 	f.record(ctx, item, o)

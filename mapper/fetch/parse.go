@@ -70,7 +70,8 @@ func faultReason(e *http1.Error) schema.Reason {
 }
 
 // page makes the row of pages.
-func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome, p *extract.Page, size int64) {
+func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome,
+	p *extract.Page, size int64) {
 	r := x.response
 	digest, err := payloadDigest(o.Web)
 	if err != nil {
@@ -84,7 +85,8 @@ func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome,
 		MIMEDeclared: p.MIMEDeclared, MIMEDetected: p.MIMEDetected, Charset: p.Charset,
 		Language: p.Language, Title: p.Title, PayloadDigest: digest, Bytes: size,
 		Truncated: r.Truncated, NoIndex: p.NoIndex, NoFollow: p.NoFollow,
-		ETag: validator(r.Header.Get("ETag"), 512), LastModified: validator(r.Header.Get("Last-Modified"), 64)}
+		ETag:         validator(r.Header.Get("ETag"), 512),
+		LastModified: validator(r.Header.Get("Last-Modified"), 64)}
 	if p.HasText {
 		page.ContentHash, page.SimHash = p.ContentHash, p.SimHash
 	}
@@ -95,7 +97,8 @@ func (f *fetcher) page(row *schema.List, u weburl.Normal, x *answer, o *outcome,
 	if row.BlobPath != "" {
 		page.Prior = fmt.Sprintf("%s %d %d", row.BlobPath, row.BlobOffset, row.BlobLength)
 	}
-	if c, err := weburl.Normalize(p.Canonical, weburl.Options{MaxLength: f.set.MaxURLLength}); err == nil {
+	if c, err := weburl.Normalize(p.Canonical,
+		weburl.Options{MaxLength: f.set.MaxURLLength}); err == nil {
 		page.CanonicalURL = c.URL
 	}
 	o.Page, o.Fetch.Change = page, page.Change
@@ -117,7 +120,10 @@ func changeOf(row *schema.List, p *schema.Page) string {
 // validator keeps what can be sent back as it came: cut short, it would match
 // nothing, or something else.
 func validator(s string, n int) string {
-	if len(s) > n || strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) >= 0 {
+	if len(s) > n || strings.IndexFunc(s, func(r rune) bool {
+		return r < ' ' || r == 0x7f ||
+			r == 0xfffd
+	}) >= 0 {
 		return ""
 	}
 	return s

@@ -63,7 +63,8 @@ func (r *rounds) round(t *testing.T) *left {
 // snapshot gives the world a base.
 func (w *world) snapshot(domain schema.Domain, robots map[string]schema.Robots) {
 	w.t.Helper()
-	m := &lsm.Manifest{Tables: map[string][]lsm.Run{schema.Domains: {putRun(w, lsm.Domains(), domain)}}}
+	m := &lsm.Manifest{Tables: map[string][]lsm.Run{schema.Domains: {putRun(w, lsm.Domains(),
+		domain)}}}
 	var rows []schema.Robots
 	for _, r := range robots {
 		rows = append(rows, r)
@@ -78,7 +79,8 @@ func (w *world) snapshot(domain schema.Domain, robots map[string]schema.Robots) 
 func putRun[R any](w *world, table lsm.Table[R], rows ...R) lsm.Run {
 	w.t.Helper()
 	var data bytes.Buffer
-	out := table.NewWriter(&data, nil, "base/"+table.Name, "", layout.All, rowfile.Options{Codec: rowfile.Snappy})
+	out := table.NewWriter(&data, nil, "base/"+table.Name, "", layout.All,
+		rowfile.Options{Codec: rowfile.Snappy})
 	for i := range rows {
 		if err := out.Write(&rows[i]); err != nil {
 			w.t.Fatal(err)
@@ -111,7 +113,8 @@ func TestACrawlDelayLongerThanARound(t *testing.T) {
 		t.Run(c.delay.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScript()
-				s.replies["h.test/robots.txt"] = text(fmt.Sprintf("User-agent: *\nCrawl-delay: %.0f", c.delay.Seconds()))
+				s.replies["h.test/robots.txt"] = text(fmt.Sprintf("User-agent: *\nCrawl-delay: %.0f",
+					c.delay.Seconds()))
 				r := newRounds(s, "h.test", 10*time.Minute, "http://h.test/1", "http://h.test/2")
 				began, n := time.Now(), 0
 				for ; len(r.waiting) > 0 && n < 60; n++ {
@@ -140,7 +143,8 @@ func TestRoundsKeepTheDelay(t *testing.T) {
 		{"as it was", html("x"), "", time.Second, time.Second},
 		{"raised between", html("x"), "", 40 * time.Second, 40 * time.Second},
 		{"cut off", reply{hang: true}, "Crawl-delay: 25", time.Second, 25 * time.Second},
-		{"a pause", status(429, "text/html", "", "Retry-After: 100"), "", time.Second, 100 * time.Second},
+		{"a pause", status(429, "text/html", "", "Retry-After: 100"), "", time.Second,
+			100 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,8 @@ func TestMemoryOfSlowHosts(t *testing.T) {
 	peak, stop := watchHeap()
 	synctest.Test(t, func(t *testing.T) {
 		s, piece := newScript(), "<p>slow words<!--"+strings.Repeat("-", 1<<16-20)+"-->"
-		pieces := []string{fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n", size)}
+		pieces := []string{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" +
+			fmt.Sprintf("Content-Length: %d\r\n\r\n", size)}
 		for left := size; left > 0; left -= len(piece) {
 			pieces = append(pieces, piece[:min(left, len(piece))])
 		}

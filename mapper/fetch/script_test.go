@@ -41,14 +41,18 @@ func html(body string, more ...string) reply { return typed("text/html", body, m
 func text(body string) reply { return typed("text/plain", body) }
 
 func status(code int, kind, body string, more ...string) reply {
-	head := fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\n", code, kind, len(body))
+	head := fmt.Sprintf("HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\n", code, kind,
+		len(body))
 	for _, m := range more {
 		head += m + "\r\n"
 	}
 	return reply{pieces: []string{head + "\r\n" + body}, keep: true}
 }
 
-func moved(location string) reply { return status(302, "text/html", "moved", "Location: "+location) }
+func moved(location string) reply {
+	return status(302, "text/html", "moved",
+		"Location: "+location)
+}
 
 // seen is a request as the scripted server saw it.
 type seen struct {

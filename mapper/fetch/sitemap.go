@@ -46,7 +46,8 @@ func (f *fetcher) addSitemap(a *authority, base, raw string, level int) {
 }
 
 // sendSitemap asks for a sitemap, if the robots.txt of its authority allows it.
-func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extra) (time.Time, polite.Outcome) {
+func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extra) (time.Time,
+	polite.Outcome) {
 	now := time.Now()
 	u, err := normal(x.sitemap)
 	if err != nil {
@@ -141,7 +142,8 @@ func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome)
 }
 
 // parseSitemap reads a sitemap; a panic of the parser is the sitemap's end.
-func (f *fetcher) parseSitemap(u weburl.Normal, kind string, body []byte) (s extract.SitemapResult, err error) {
+func (f *fetcher) parseSitemap(u weburl.Normal, kind string,
+	body []byte) (s extract.SitemapResult, err error) {
 	defer f.progress.Parsing(u.URL)()
 	defer func() {
 		if v := recover(); v != nil {

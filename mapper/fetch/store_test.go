@@ -47,7 +47,8 @@ func manyPages(n, size int) (*script, []string) {
 func TestTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, list := manyPages(100, 100_000)
-		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(2 * time.Second)}, list...)
+		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(2 * time.Second)},
+			list...)
 		w.set.ScratchBytes = 3 << 20
 		began := time.Now()
 		back := began.Add(20 * time.Minute)
@@ -79,7 +80,8 @@ func TestTheStoreIsAway(t *testing.T) {
 func TestALeaseLostWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, list := manyPages(20, 1000)
-		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(2 * time.Second)}, list...)
+		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(2 * time.Second)},
+			list...)
 		began := time.Now()
 		w.env.Store = awayFrom(w.store, began.Add(2500*time.Millisecond), began.Add(5*time.Minute))
 		lease := foreverLease()
@@ -91,7 +93,8 @@ func TestALeaseLostWhileTheStoreIsAway(t *testing.T) {
 		w.env.Store, w.env.Scratch = w.store, t.TempDir()
 		w.task.Attempt.N++
 		w.audit(s, w.mustRun())
-		if repeats := len(s.requests()) - 2 - len(list); asked < 6 || repeats > 2 { // two hosts: two in flight
+		if repeats := len(s.requests()) - 2 - len(list); asked < 6 ||
+			repeats > 2 { // two hosts: two in flight
 			t.Errorf("%d requests before, %d repeats after", asked, repeats)
 		}
 	})
@@ -102,13 +105,15 @@ func TestALeaseLostWhileTheStoreIsAway(t *testing.T) {
 func TestAStaleAttemptStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, list := manyPages(20, 1000)
-		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(3 * time.Second)}, list...)
+		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(3 * time.Second)},
+			list...)
 		var fenced time.Time
 		time.AfterFunc(4500*time.Millisecond, func() {
 			fenced = time.Now()
 			w.fence(t)
 		})
-		if _, err := w.run(context.Background(), foreverLease()); !errors.Is(err, jobs.ErrStaleAttempt) {
+		if _, err := w.run(context.Background(), foreverLease()); !errors.Is(err,
+			jobs.ErrStaleAttempt) {
 			t.Fatalf("got %v", err)
 		}
 		for _, r := range s.log {
@@ -130,7 +135,8 @@ func (w *world) fence(t *testing.T) {
 	key := func(n int) string { return layout.Log(w.task.Spec.Job, w.task.Index, n) }
 	next := tasklog.Attempt(w.task.Attempt)
 	next.N++
-	if _, _, err := tasklog.Open(context.Background(), objstore.WriteOnce{Store: w.store}, key, next); err != nil {
+	if _, _, err := tasklog.Open(context.Background(), objstore.WriteOnce{Store: w.store}, key,
+		next); err != nil {
 		t.Error(err)
 	}
 }
@@ -169,11 +175,13 @@ func TestADrainWithSlowRequests(t *testing.T) {
 func TestABudgetOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, list := manyPages(10, 10_000)
-		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(time.Second)}, list...)
+		w := newScriptWorld(t, s, settings.Settings{SealInterval: settings.Duration(time.Second)},
+			list...)
 		w.task.Spec.Round.MaxBytes = 25_000
 		lease := foreverLease()
 		time.AfterFunc(3900*time.Millisecond, lease.BeginDrain)
-		if _, err := w.run(context.Background(), lease); err != nil && !errors.Is(err, jobs.ErrDrained) {
+		if _, err := w.run(context.Background(), lease); err != nil && !errors.Is(err,
+			jobs.ErrDrained) {
 			t.Fatal(err)
 		}
 		asked := len(s.requests())
@@ -181,7 +189,8 @@ func TestABudgetOfBytes(t *testing.T) {
 		l := w.mustRun()
 		w.audit(s, l)
 		if len(s.requests()) != asked || len(l.pages) != 3 || len(l.waiting) != 7 {
-			t.Errorf("%d requests, then %d; %d pages, %d wait", asked, len(s.requests()), len(l.pages), len(l.waiting))
+			t.Errorf("%d requests, then %d; %d pages, %d wait", asked, len(s.requests()), len(l.pages),
+				len(l.waiting))
 		}
 	})
 }
