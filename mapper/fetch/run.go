@@ -131,10 +131,10 @@ func (f *fetcher) ask(ctx context.Context, cancel context.CancelCauseFunc) error
 		defer close(watched)
 		f.watch(watching, cancel)
 	}()
-	prefetched := make(chan struct{})
+	hosts, prefetched := f.hosts(), make(chan struct{})
 	go func() {
 		defer close(prefetched)
-		f.env.Resolver.Prefetch(watching, f.hosts())
+		f.env.Resolver.Prefetch(watching, hosts)
 	}()
 	err := f.runner.Run(ctx, f.env.Connections, f.send)
 	unwatch()
