@@ -187,7 +187,7 @@ func TestEveryTableReadsBack(t *testing.T) {
 		for _, o := range []Options{
 			{}, {Codec: Snappy, PageRows: 100, GroupRows: 700}, {Codec: None, PageRows: 33},
 		} {
-			s.roundTrip(t, 1200, o)
+			s.roundTrip(t, 750, o)
 		}
 		s.roundTrip(t, 0, Options{})
 		s.roundTrip(t, 1, Options{})
