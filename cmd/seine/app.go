@@ -61,11 +61,10 @@ func newRoot(a *app) *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "the crawl's store: a folder or s3://bucket/prefix "+
-		"(default: $SEINE_STORE, else `store:` of seine.yaml, else ./crawl)")
+		"(default: $SEINE_STORE, else \"store:\" of seine.yaml, else ./crawl)")
 	flags.StringVar(&a.coordinator, "coordinator", "", "address of a running coordinator "+
 		"(default: that of the process which has the store)")
 	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
-	flags.Lookup("store").DefValue = ""
 	root.AddCommand(verbs(a)...)
 	return root
 }
@@ -82,6 +81,10 @@ func verbs(a *app) []*cobra.Command {
 		newPage(a),
 		newHost(a),
 		newDomain(a),
+		newInspect(a),
+		newQuery(a),
+		newCatalog(a),
+		newCheck(a),
 		newExplain(a),
 		newRobots(a),
 		newNormalize(a),

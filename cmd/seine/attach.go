@@ -12,6 +12,7 @@ import (
 	"seine/coordinator/api"
 	"seine/coordinator/client"
 	"seine/coordinator/state"
+	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
 	"seine/formats/settings"
 )
@@ -197,8 +198,14 @@ func blocked(job api.Job) error {
 			}
 		}
 	}
-	return fmt.Errorf("%s %d is blocked: %s\nnothing is lost: once mended, `seine round rerun %d "+
+	err := fmt.Errorf("%s %d is blocked: %s\nnothing is lost: once mended, `seine round rerun %d "+
 		"--failed` (or, when nothing runs, the same command) tries again, `seine round commit %d` "+
 		"leaves the part out, `seine round cancel %d --discard` drops the round", job.Kind, job.Job,
 		reason, job.Job, job.Job, job.Job)
+	for _, class := range []error{objstore.ErrFull, objstore.ErrUnavailable} {
+		if strings.Contains(reason, class.Error()) { // it came as text, from a worker
+			return exitError{exitStorage, err}
+		}
+	}
+	return err
 }

@@ -61,16 +61,18 @@ func newCrawl(a *app) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringArrayVar(&seeds, "seeds", nil, "`FILE` of seeds, one `URL key=value ...` a line; - is standard input")
-	flags.Lookup("seeds").Usage = "FILE of seeds, one \"URL key=value ...\" a line; - is standard input"
+	flags.StringArrayVar(&seeds, "seeds", nil,
+		"`FILE` of seeds, one \"URL key=value ...\" a line; - is standard input")
 	flags.IntVar(&l.rounds, "rounds", 0, "stop after so many rounds")
 	flags.Int64Var(&l.pages, "max-pages", 0, "stop after so many URLs were fetched")
 	flags.StringVar(&l.size, "max-bytes", "", "stop after so many decoded bytes: 500MiB, 20GiB")
 	flags.DurationVar(&l.time, "max-time", 0, "stop after so long")
-	flags.DurationVar(&l.roundTime, "round-time", 0, "fetching time of this run's rounds (default: the setting round-duration)")
+	flags.DurationVar(&l.roundTime, "round-time", 0,
+		"fetching time of this run's rounds (default: the setting round-duration)")
 	flags.DurationVar(&l.wait, "wait", 0, "sleep for whatever is due within so long")
 	flags.BoolVar(&l.dueNow, "due-now", false, "take all that waits, due or not, once")
-	flags.StringVar(&l.asOfText, "as-of", "", "choose as if it were that time: 2026-12-31, 2026-12-31T08:00:00Z, +30d")
+	flags.StringVar(&l.asOfText, "as-of", "",
+		"choose as if it were that time: 2026-12-31, 2026-12-31T08:00:00Z, +30d")
 	set := addSettings(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := l.check(time.Now()); err != nil {
@@ -153,7 +155,8 @@ func (a *app) crawl(ctx context.Context, urls, files []string, set *settingFlags
 	}
 	ctx, drain, stop := a.interruptible(ctx)
 	defer stop()
-	r := &crawler{app: a, crawl: c, limits: l, settings: current, bars: ui.New(a.err), began: time.Now()}
+	r := &crawler{app: a, crawl: c, limits: l, settings: current, bars: ui.New(a.err),
+		began: time.Now()}
 	err = a.attached(ctx, c, drain, func(ctx context.Context, conn api.Conn) error {
 		r.conn = conn
 		return r.run(ctx, seeds)
@@ -167,7 +170,8 @@ func (a *app) crawl(ctx context.Context, urls, files []string, set *settingFlags
 
 // openToCrawl opens the store, creating the crawl if there are seeds for it.
 // With a fresh crawl the settings are checked first.
-func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*node.Crawl, func(), bool, error) {
+func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*node.Crawl, func(), bool,
+	error) {
 	c, done, err := a.open(ctx)
 	if err == nil {
 		if err := a.free(c.Store.Root); err != nil {
@@ -216,7 +220,8 @@ func (a *app) putSettings(ctx context.Context, c *node.Crawl, set *settingFlags,
 		return s, err
 	}
 	if changed && !fresh {
-		fmt.Fprintf(a.err, "settings: version %d from now on; `seine settings history` shows what changed\n", version)
+		fmt.Fprintf(a.err, "settings: version %d from now on; `seine settings history` shows what changed\n",
+			version)
 	}
 	filled := s.Fill()
 	filled.Version = version

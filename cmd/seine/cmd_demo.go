@@ -138,11 +138,13 @@ func (a *app) demoLines(ctx context.Context, c *node.Crawl) error {
 	lines := []string{
 		"", "Look at it:",
 		"  seine status " + store,
-		"  seine query " + store + " 'SELECT reason, count(*) AS urls FROM fetches WHERE kind = '\\''page'\\'' GROUP BY 1 ORDER BY 2 DESC'",
+		"  seine query " + store + ` "SELECT reason, count(*) AS urls FROM fetches WHERE kind = 'page' ` +
+			`GROUP BY 1 ORDER BY 2 DESC"`,
 		"  seine inspect " + store + " pages --limit 5",
 	}
 	if picked.fetched != "" {
-		lines = append(lines, "  seine url "+store+" "+picked.fetched, "  seine page "+store+" --text "+picked.fetched)
+		lines = append(lines, "  seine url "+store+" "+picked.fetched,
+			"  seine page "+store+" --text "+picked.fetched)
 	}
 	if picked.refused != "" {
 		lines = append(lines, "  seine explain "+store+" "+picked.refused)

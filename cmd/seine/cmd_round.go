@@ -145,7 +145,8 @@ func (a *app) dryRun(ctx context.Context, c *node.Crawl, spec *jobs.Round) error
 	if err != nil {
 		return err
 	}
-	cut := node.Cut{Now: nextNow(head, time.Now()), AsOf: spec.AsOf, DueNow: spec.DueNow, Ticket: int64(head.Job)}
+	cut := node.Cut{Now: nextNow(head, time.Now()), AsOf: spec.AsOf, DueNow: spec.DueNow,
+		Ticket: int64(head.Job)}
 	w, err := c.Waits(ctx, head, cut)
 	if err != nil {
 		return err
@@ -216,7 +217,8 @@ func (a *app) listRow(row schema.RoundRow) error {
 			"submitted": row.Submitted, "ended": row.Ended, "counts": row.Counts})
 	}
 	took := ui.Span(s.took())
-	line := fmt.Sprintf("%6d  %-8s %-10s %s  %s", row.Round, row.Kind, row.Outcome, clock(row.Ended, time.Now()), took)
+	line := fmt.Sprintf("%6d  %-8s %-10s %s  %s", row.Round, row.Kind, row.Outcome,
+		clock(row.Ended, time.Now()), took)
 	switch jobs.Kind(row.Kind) {
 	case jobs.KindRound:
 		line += fmt.Sprintf("  selected %d = fetched %d + refused %d + failed %d + untouched %d", s.Selected,

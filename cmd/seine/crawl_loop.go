@@ -268,7 +268,8 @@ func (r *crawler) round(ctx context.Context) error {
 	}
 	before := r.crawl.Store.Uses.Uses()
 	id := requestID("round")
-	if _, err := r.conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindRound, Round: spec}); err != nil {
+	_, err := r.conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindRound, Round: spec})
+	if err != nil {
 		return orCause(ctx, err)
 	}
 	job, err := r.app.watch(ctx, r.conn, state.JobRef{RequestID: id}, r.bars)

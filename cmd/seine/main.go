@@ -12,7 +12,8 @@ import (
 )
 
 func main() {
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), interrupts: make(chan os.Signal, 2)}
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(),
+		interrupts: make(chan os.Signal, 2)}
 	signal.Notify(a.interrupts, os.Interrupt, syscall.SIGTERM)
 	os.Exit(a.run(context.Background(), os.Args[1:]))
 }

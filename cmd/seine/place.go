@@ -73,7 +73,8 @@ func (l *looking) robots(ctx context.Context, u weburl.Normal) (schema.Robots, b
 
 // fetches are the newest exchanges for a URL, newest first, at most n; kind ""
 // takes all kinds.
-func (l *looking) fetches(ctx context.Context, u weburl.Normal, kind string, n int) (rows []schema.Fetch, err error) {
+func (l *looking) fetches(ctx context.Context, u weburl.Normal, kind string, n int) (rows []schema.Fetch,
+	err error) {
 	key := l.keyOf(u)
 	err = node.Find(ctx, l.Crawl, l.head, schema.Fetches, node.OfRow,
 		node.Place{Domain: key.Domain, Host: key.Host, URL: key.URL}, func(row *schema.Fetch) (bool, error) {

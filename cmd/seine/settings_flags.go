@@ -18,7 +18,7 @@ var settingMeans = map[string]string{
 	"contact": "how site owners reach you, a URL or mail address; without it no public " +
 		"address is asked",
 	"scope":               "of the seeds: domain, host, prefix or any",
-	"rules":               "ordered rules `+KIND:VALUE` or -KIND:VALUE, first match wins; repeat it",
+	"rules":               "ordered rules +KIND:VALUE or -KIND:VALUE, first match wins; repeat it",
 	"embeds":              "follow what pages are built of: images, scripts, styles",
 	"agent":               "product token, as robots.txt names us",
 	"delay":               "between two requests to one domain",
@@ -65,14 +65,35 @@ var settingMeans = map[string]string{
 type settingFlags struct {
 	command *cobra.Command
 	config  string
-	lists   map[string]*[]string
+	values  map[string]*settingValue
+}
+
+// settingValue is a flag that is a setting: its text, or texts, as given.
+type settingValue struct {
+	kind  string
+	texts []string
+}
+
+// String implements pflag.Value.
+func (v *settingValue) String() string { return strings.Join(v.texts, ",") }
+
+// Type implements pflag.Value: it stands in the help.
+func (v *settingValue) Type() string { return v.kind }
+
+// Set implements pflag.Value. A list may be given in many flags.
+func (v *settingValue) Set(text string) error {
+	if v.kind != "list" {
+		v.texts = nil
+	}
+	v.texts = append(v.texts, text)
+	return nil
 }
 
 func flagName(setting string) string { return strings.ReplaceAll(setting, "_", "-") }
 
 // addSettings gives a command a flag for every setting.
 func addSettings(c *cobra.Command) *settingFlags {
-	f := &settingFlags{command: c, lists: map[string]*[]string{}}
+	f := &settingFlags{command: c, values: map[string]*settingValue{}}
 	flags := c.Flags()
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings (default: ./seine.yaml if it is there)")
 	defaults := defaultTexts()
@@ -81,11 +102,8 @@ func addSettings(c *cobra.Command) *settingFlags {
 		if d := defaults[k.Name]; d != "" {
 			text += " (default " + d + ")"
 		}
-		if k.Kind == "list" {
-			f.lists[k.Name] = flags.StringArray(flagName(k.Name), nil, text)
-			continue
-		}
-		flags.String(flagName(k.Name), "", text)
+		f.values[k.Name] = &settingValue{kind: k.Kind}
+		flags.Var(f.values[k.Name], flagName(k.Name), text)
 		if k.Kind == "yes/no" {
 			flags.Lookup(flagName(k.Name)).NoOptDefVal = "true"
 		}
@@ -133,7 +151,7 @@ func (f *settingFlags) over(a *app, stored settings.Settings) (settings.Settings
 		if !f.command.Flags().Changed(name) {
 			continue
 		}
-		if err := f.set(&s, k, name); err != nil {
+		if err := f.set(&s, k); err != nil {
 			return s, usagef("--%s: %w", name, err)
 		}
 	}
@@ -144,16 +162,12 @@ func (f *settingFlags) over(a *app, stored settings.Settings) (settings.Settings
 }
 
 // set takes a flag over. A rule may hold commas, so rules are not split.
-func (f *settingFlags) set(s *settings.Settings, k settings.Key, name string) error {
-	list, isList := f.lists[k.Name]
-	switch {
-	case k.Name == "rules":
-		s.Rules = *list
+func (f *settingFlags) set(s *settings.Settings, k settings.Key) error {
+	if k.Name == "rules" {
+		s.Rules = f.values[k.Name].texts
 		return nil
-	case isList:
-		return s.Set(k.Name, strings.Join(*list, ","))
 	}
-	return s.Set(k.Name, f.command.Flags().Lookup(name).Value.String())
+	return s.Set(k.Name, f.values[k.Name].String())
 }
 
 func (f *settingFlags) fromFile(base settings.Settings) (settings.Settings, error) {
