@@ -43,9 +43,6 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 			return nil, err
 		}
 		merge.Range = t.Range
-		if err := measure(ctx, e, merge.Runs); err != nil {
-			return nil, err
-		}
 		object, err := mergeTable(ctx, e, t, table, merge)
 		if err != nil {
 			return nil, err
@@ -74,25 +71,6 @@ func plan(m *lsm.Manifest, table string, ids []string) (lsm.Merge, error) {
 		}
 	}
 	return lsm.Merge{Older: runs[:at], Runs: runs[at : at+len(ids)], Younger: runs[at+len(ids):]}, nil
-}
-
-// measure asks the store for the sizes of lists that the manifest does not tell.
-// It changes the runs: the manifest is the task's own.
-func measure(ctx context.Context, e task.Env, runs []lsm.Run) error {
-	for _, run := range runs {
-		for i := range run.Objects {
-			o := &run.Objects[i]
-			if o.Superseded == "" || o.SupersededBytes != 0 {
-				continue
-			}
-			info, err := e.Store.Stat(ctx, o.Superseded)
-			if err != nil {
-				return fmt.Errorf("size of %s: %w", o.Superseded, err)
-			}
-			o.SupersededBytes = info.Size
-		}
-	}
-	return nil
 }
 
 func mergeTable(ctx context.Context, e task.Env, t jobs.Task, table string,

@@ -83,22 +83,23 @@ func retryDelay(row *schema.URL, job int64) int64 {
 	return base - base/5 + int64(h.Sum64()%uint64(spread+1))
 }
 
-// waitAgain leaves a URL its ticket and its due time; one whose robots.txt was
-// out of reach is not due before that is asked for again.
+// waitAgain lets a URL that had its turn wait with the due time it had; one whose
+// robots.txt was out of reach is not due before that is asked for again. It gets
+// a new ticket, because it had its turn: a crawl that takes whatever was queued
+// before it began (--due-now) would else take it in every round.
 func (f *folding) waitAgain(row *schema.URL, it *item) error {
-	row.Queued, row.QueuedRank = it.list.Ticket, it.list.Rank
 	row.Priority = it.list.Priority
 	row.NextCrawl, row.Why = it.list.Due, it.list.Why
-	if it.final.Reason != schema.RobotsUnreachable {
-		return nil
+	if it.final.Reason == schema.RobotsUnreachable {
+		authority, err := authorityOf(it.final)
+		if err != nil {
+			return err
+		}
+		if expires := f.expires[authority]; expires > row.NextCrawl {
+			row.NextCrawl, row.Why = expires, schema.WhyBackoff
+		}
 	}
-	authority, err := authorityOf(it.final)
-	if err != nil {
-		return err
-	}
-	if expires := f.expires[authority]; expires > row.NextCrawl {
-		row.NextCrawl, row.Why = expires, schema.WhyBackoff
-	}
+	row.Queued, row.QueuedRank = f.job, task.Rank(row.Priority, row.NextCrawl)
 	return nil
 }
 

@@ -231,6 +231,8 @@ func (s *slow) schedule(row, old *schema.URL, f schema.Fetch, policy schema.Poli
 				}
 			}
 		}
+		row.Priority = list.Priority
+		row.Queued, row.QueuedRank = int64(s.spec.Job), task.Rank(row.Priority, row.NextCrawl)
 		return
 	}
 	row.Priority = s.score(row, s.suspicion(row))

@@ -81,8 +81,12 @@ func (o *RunOutput[R]) Finish(ctx context.Context) (*lsm.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finish %s: %w", o.key, err)
 	}
-	if object.Superseded, object.SupersededRows, err = o.putSuperseded(ctx); err != nil {
+	old, err := o.putSuperseded(ctx)
+	if err != nil {
 		return nil, err
+	}
+	if old != nil {
+		object.Superseded, object.SupersededRows, object.SupersededBytes = old.Key, old.Rows, old.Bytes
 	}
 	if err := o.side.put(ctx, o.env.Store, o.sidecar); err != nil {
 		return nil, err
@@ -93,20 +97,16 @@ func (o *RunOutput[R]) Finish(ctx context.Context) (*lsm.Object, error) {
 	return &object, nil
 }
 
-func (o *RunOutput[R]) putSuperseded(ctx context.Context) (layout.Key, int64, error) {
+func (o *RunOutput[R]) putSuperseded(ctx context.Context) (*lsm.Object, error) {
 	out, err := Create[supersededRow](o.env, o.task, o.name+"-superseded", false)
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
 	defer out.Abort()
 	if err := o.old.each(func(row supersededRow) error { return out.Write(row) }); err != nil {
-		return "", 0, fmt.Errorf("rows that %s replaces: %w", o.key, err)
+		return nil, fmt.Errorf("rows that %s replaces: %w", o.key, err)
 	}
-	object, err := out.Finish(ctx)
-	if err != nil || object == nil {
-		return "", 0, err
-	}
-	return object.Key, object.Rows, nil
+	return out.Finish(ctx)
 }
 
 // Abort drops what was written. After Finish or Abort it does nothing.
