@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +29,7 @@ func (x *exchange) decode() error {
 	for _, coding := range codings {
 		src = stack.push(coding, src)
 	}
-	body := x.client.newSpool(0)
+	body := newSpool(x.client.files, decodedRoom*set.SpillBytes, decodedSize(codings, r.RawBody))
 	r.Body = body
 	long, err := fill(body, src, set.MaxBody)
 	if body.err != nil {
@@ -48,6 +49,23 @@ func (x *exchange) decode() error {
 		}
 	}
 	return nil
+}
+
+// decodedRoom is how many times SpillBytes of a decoded body stay in memory: it exists for the
+// short while in which it is read, and a page that goes to a file for that costs more than it saves.
+const decodedRoom = 4
+
+// decodedSize guesses the size of a gzipped body from what its last member claims (RFC 1952, 2.3.1),
+// with room to find the end. It is a guess: the claim is bounded, and may be wrong.
+func decodedSize(codings []string, raw *Spool) int64 {
+	var claim [4]byte
+	if len(codings) != 1 || codings[0] != "gzip" || raw.flushed > 0 || raw.Size() < int64(len(claim)) {
+		return 0
+	}
+	if _, err := raw.ReadAt(claim[:], raw.Size()-int64(len(claim))); err != nil {
+		return 0
+	}
+	return min(int64(binary.LittleEndian.Uint32(claim[:])), hintMax) + 1
 }
 
 // codingsOf lists the codings to undo, outermost first. Tokens that name none are no coding.

@@ -23,7 +23,9 @@ type Settings struct {
 	// protocols, lowest version (1.2) and verification are not its to choose.
 	TLS *tls.Config
 
-	SpillBytes int    // of a body in memory; the rest goes to a scratch file; default 64 KiB
+	// SpillBytes of a body stay in memory, four times as much of a decoded one; the rest goes to a
+	// scratch file; default 64 KiB.
+	SpillBytes int
 	SpillDir   string // where scratch files are; "" keeps whole bodies in memory
 
 	IdleTimeout time.Duration // of a kept connection; default 60 s
