@@ -42,7 +42,7 @@ func (c *chunk) close() {
 type batch struct {
 	fetches     []schema.Fetch
 	pages       []schema.Page
-	links       []schema.Link
+	links       [][]link // of an outcome each
 	robots      []schema.Robots
 	discoveries map[discoveryKey]*schema.Discovery
 }
@@ -120,8 +120,8 @@ func (f *fetcher) take(c *chunk, b *batch, w *warcOutput, o *outcome) error {
 	if o.Page != nil {
 		b.pages = append(b.pages, *o.Page)
 	}
-	for i := range o.links {
-		b.links = append(b.links, o.links[i].Link)
+	if len(o.links) > 0 {
+		b.links = append(b.links, o.links)
 	}
 	if o.Robots != nil {
 		b.robots = append(b.robots, *o.Robots)
@@ -146,7 +146,9 @@ func (f *fetcher) writeBatch(c *chunk, b *batch) error {
 	slices.SortFunc(b.pages, func(x, y schema.Page) int {
 		return compareKey(x.Domain, x.Host, x.URL, y.Domain, y.Host, y.URL)
 	})
-	slices.SortStableFunc(b.links, func(x, y schema.Link) int {
+	// The links of an outcome have one source: they stay together, and in their order.
+	slices.SortStableFunc(b.links, func(a, b []link) int {
+		x, y := &a[0], &b[0]
 		return compareKey(x.SrcDomain, x.SrcHost, x.SrcURL, y.SrcDomain, y.SrcHost, y.SrcURL)
 	})
 	slices.SortFunc(b.robots, func(x, y schema.Robots) int {
@@ -157,7 +159,7 @@ func (f *fetcher) writeBatch(c *chunk, b *batch) error {
 	return errors.Join(
 		writeRows(f, c, tasklog.Fetches, b.fetches, false),
 		writeRows(f, c, tasklog.Pages, b.pages, false),
-		writeRows(f, c, tasklog.Links, b.links, false),
+		writeLinks(f, c, b.links),
 		writeRows(f, c, tasklog.Robots, b.robots, true),
 		writeRows(f, c, tasklog.Discoveries, sortedDiscoveries(b.discoveries), true))
 }
@@ -175,7 +177,33 @@ func compareFetch(x, y schema.Fetch) int {
 
 // writeRows writes the rows of one kind as an object of the chunk.
 func writeRows[R any](f *fetcher, c *chunk, kind string, rows []R, partitioned bool) error {
-	if len(rows) == 0 {
+	return writeEach(f, c, kind, len(rows), partitioned, func(w *rowfile.Writer[R]) error {
+		return w.Write(rows...)
+	})
+}
+
+// writeLinks writes the links of all outcomes where they lie.
+func writeLinks(f *fetcher, c *chunk, groups [][]link) error {
+	n := 0
+	for _, links := range groups {
+		n += len(links)
+	}
+	return writeEach(f, c, tasklog.Links, n, false, func(w *rowfile.Writer[schema.Link]) error {
+		for _, links := range groups {
+			for i := range links {
+				if err := w.WriteRow(&links[i].Link); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// writeEach makes an object of n rows; none makes none.
+func writeEach[R any](f *fetcher, c *chunk, kind string, n int, partitioned bool,
+	write func(*rowfile.Writer[R]) error) error {
+	if n == 0 {
 		return nil
 	}
 	name := fmt.Sprintf("%05d-%s.parquet", f.seal.seq, kind)
@@ -184,14 +212,14 @@ func writeRows[R any](f *fetcher, c *chunk, kind string, rows []R, partitioned b
 		return err
 	}
 	w := rowfile.NewWriter[R](out, rowfile.Options{Codec: f.env.Codec, Partitioned: partitioned})
-	if err := w.Write(rows...); err != nil {
+	if err := write(w); err != nil {
 		w.Abort()
 		return errors.Join(fmt.Errorf("write %s: %w", name, err), out.file.Close())
 	}
 	if err := w.Finish(); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", name, err), out.file.Close())
 	}
-	return out.finish(c, kind, int64(len(rows)))
+	return out.finish(c, kind, int64(n))
 }
 
 // key names an output of this attempt.

@@ -15,6 +15,7 @@ import (
 	"seine/formats/rowfile"
 	"seine/formats/schema"
 	"seine/formats/tasklog"
+	"seine/formats/weburl"
 	"seine/jobs"
 )
 
@@ -32,7 +33,9 @@ func merge(all map[discoveryKey]*schema.Discovery, d schema.Discovery) {
 		*old = join(*old, d)
 		return
 	}
-	all[key] = &d
+	first := d
+	first.Partition = int32(weburl.Partition(d.Domain))
+	all[key] = &first
 }
 
 func join(a, b schema.Discovery) schema.Discovery {

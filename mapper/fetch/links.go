@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"seine/formats/schema"
 	"seine/formats/scope"
@@ -22,9 +24,9 @@ func (f *fetcher) follows(kind string) bool {
 	return f.set.Embeds
 }
 
-// linksOf gives each link of a page its verdict.
+// linksOf gives each link of a page its verdict, behind those that the outcome has.
 func (f *fetcher) linksOf(o *outcome, p *extract.Page) []link {
-	links := make([]link, 0, len(p.Links))
+	links := slices.Grow(o.links, len(p.Links))
 	for _, found := range p.Links {
 		noFollow := p.NoFollow || found.HasRel("nofollow")
 		if found.Kind == extract.KindCanonical {
@@ -96,20 +98,26 @@ func (f *fetcher) link(o *outcome, target, kind string, depth int32, noFollow bo
 	return l
 }
 
-// discoveries are what the accepted links of an outcome say to reduce.
+// discoveries are what the accepted links of an outcome say to reduce; their
+// partition is left to merge.
 func (f *fetcher) discoveries(o *outcome, emit func(schema.Discovery)) {
 	for i := range o.links {
 		l := &o.links[i]
 		if l.Verdict != schema.Accepted || l.DstURL == l.SrcURL {
 			continue
 		}
-		u, err := normal(l.DstURL)
-		if err != nil {
-			continue // decided on before: cannot be
-		}
-		emit(schema.Discovery{Partition: int32(weburl.Partition(l.DstDomain)), Domain: l.DstDomain,
-			Host: u.Host, URL: l.DstURL, SrcDomain: l.SrcDomain, Kind: l.Kind, Depth: l.depth,
+		emit(schema.Discovery{Domain: l.DstDomain, Host: hostOf(l.DstURL), URL: l.DstURL, SrcDomain: l.SrcDomain, Kind: l.Kind, Depth: l.depth,
 			Priority: o.Source.Priority, Suspicion: l.suspicion, Seed: o.Source.Seed,
 			First: o.Source.First})
 	}
+}
+
+// hostOf is the host of a URL in normal form, as weburl.Normal has it.
+func hostOf(url string) string {
+	name := authorityName(url)
+	name = name[strings.Index(name, "://")+len("://"):]
+	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, ']') {
+		name = name[:colon]
+	}
+	return name
 }

@@ -74,7 +74,8 @@ func (o *outcome) encode() ([][]byte, error) {
 	return parts, nil
 }
 
-// decodeOutcome reads a record back. The result keeps nothing of b.
+// decodeOutcome reads a record back. The bytes of the exchange are b's own: they
+// are good as long as b is. All else is kept apart from it.
 func decodeOutcome(b []byte) (*outcome, error) {
 	sections := make([][]byte, 6)
 	for i := range sections {
@@ -99,13 +100,10 @@ func decodeOutcome(b []byte) (*outcome, error) {
 		o.Page.Text = o.text
 	}
 	if o.Web != nil {
-		o.Web.request, o.Web.header, o.Web.body =
-			clone(sections[3]), clone(sections[4]), clone(sections[5])
+		o.Web.request, o.Web.header, o.Web.body = sections[3], sections[4], sections[5]
 	}
 	return &o, nil
 }
-
-func clone(b []byte) []byte { return append([]byte(nil), b...) }
 
 func (l *link) strings() [11]*string {
 	return [...]*string{&l.SrcDomain, &l.SrcHost, &l.SrcURL, &l.DstURL, &l.DstDomain, &l.Href,
@@ -115,7 +113,7 @@ func (l *link) strings() [11]*string {
 // encodeLinks writes each link as its strings and numbers; the source's names
 // repeat and are left to the first link.
 func encodeLinks(links []link) []byte {
-	var b []byte
+	b := make([]byte, 0, linkBytes*len(links))
 	for i := range links {
 		for j, s := range links[i].strings() {
 			if i > 0 && j < 3 {
@@ -131,16 +129,23 @@ func encodeLinks(links []link) []byte {
 	return b
 }
 
+// linkBytes is about what an encoded link takes.
+const linkBytes = 112
+
 func decodeLinks(b []byte) ([]link, error) {
 	var links []link
 	all := string(b) // one copy that every string shares
 	for len(all) > 0 {
-		var l link
-		if len(links) > 0 {
+		if links == nil {
+			links = make([]link, 0, len(all)/linkBytes+1)
+		}
+		links = append(links, link{})
+		l := &links[len(links)-1]
+		if len(links) > 1 {
 			l.SrcDomain, l.SrcHost, l.SrcURL = links[0].SrcDomain, links[0].SrcHost, links[0].SrcURL
 		}
 		for j, s := range l.strings() {
-			if len(links) > 0 && j < 3 {
+			if len(links) > 1 && j < 3 {
 				continue
 			}
 			var ok bool
@@ -157,7 +162,6 @@ func decodeLinks(b []byte) ([]link, error) {
 			numbers[j], all = n, rest
 		}
 		l.Round, l.depth, l.suspicion = numbers[0], int32(numbers[1]), float32(numbers[2])/1e6
-		links = append(links, l)
 	}
 	return links, nil
 }
@@ -172,6 +176,9 @@ func cutString(s string) (value, rest string, ok bool) {
 
 // cutNumber reads a varint off the front of a string.
 func cutNumber(s string, unsigned bool) (n int64, rest string, ok bool) {
+	if unsigned && len(s) > 0 && s[0] < 0x80 { // most lengths
+		return int64(s[0]), s[1:], true
+	}
 	var b [binary.MaxVarintLen64]byte
 	head := b[:copy(b[:], s)]
 	used := 0

@@ -84,3 +84,20 @@ func FuzzDecodeOutcome(f *testing.F) {
 		}
 	})
 }
+
+// TestHostOf: the host that is cut out of a normal form is the one it was made of.
+func TestHostOf(t *testing.T) {
+	for _, raw := range []string{"http://a.test", "https://www.a.test:8443/x?u=http://b.test:1/",
+		"http://[2001:db8::1]/", "http://[2001:db8::1]:81/]:7", "http://127.0.0.1:8080/a:b@c",
+		"http://a.test./x"} {
+		t.Run(raw, func(t *testing.T) {
+			u, err := normal(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := hostOf(u.URL); got != u.Host {
+				t.Errorf("the host of %s is %s, not %s", u.URL, u.Host, got)
+			}
+		})
+	}
+}

@@ -48,7 +48,7 @@ func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome
 		return
 	}
 	f.page(row, u, x, o, &page, int64(len(body)))
-	o.links = append(o.links, f.linksOf(o, &page)...)
+	o.links = f.linksOf(o, &page)
 	o.Fetch.Reason = schema.OK
 	if r.Fault != nil {
 		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)
