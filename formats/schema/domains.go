@@ -43,6 +43,7 @@ type Robots struct {
 	Authority  string   `parquet:"authority,delta"`
 	Status     string   `parquet:"status,dict"` // rules, allow_all, unreachable, …
 	HTTPStatus int32    `parquet:"http_status,optional"`
+	Reason     string   `parquet:"reason,optional,dict"` // why nothing could be asked at all
 	Text       string   `parquet:"robots_txt,optional"`
 	CrawlDelay int64    `parquet:"crawl_delay_ms,optional"` // for our agent, as read
 	FetchedAt  int64    `parquet:"fetched_at,optional,timestamp(millisecond:utc)"`

@@ -100,7 +100,9 @@ func (f *fetcher) address(ctx context.Context, u weburl.Normal, o *outcome, x *a
 		case ctx.Err() != nil:
 			x.cancel()
 		case errors.Is(err, resolve.ErrNotFound):
-			x.reason = schema.DNSNotFound
+			// Nobody was troubled: a domain of a thousand dead names is no reason to
+			// rest its living ones.
+			x.reason, x.manners.Kind = schema.DNSNotFound, polite.Unsent
 		case errors.Is(err, resolve.ErrTimeout):
 			x.reason = schema.DNSTimeout
 		default:

@@ -45,6 +45,7 @@ func (f *fetcher) newAuthority(name string, row *schema.Robots, followed bool) *
 	if row != nil {
 		a.record = recordOf(row)
 		a.rules = a.record.Rules(f.set.Agent)
+		a.dead = row.Reason
 	}
 	return a
 }
@@ -207,9 +208,9 @@ func (a *authority) row(round int64) *schema.Robots {
 		delay = asked
 	}
 	return &schema.Robots{Partition: a.partition, Domain: a.domain, Authority: a.name,
-		Status: r.Outcome.String(), HTTPStatus: int32(r.Status), Text: validText(r.Text),
-		CrawlDelay: delay.Milliseconds(),
-		FetchedAt:  toMS(r.FetchedAt), Expires: toMS(r.Expires), Failures: int32(r.Failures),
+		Status: r.Outcome.String(), HTTPStatus: int32(r.Status), Reason: a.dead,
+		Text: validText(r.Text), CrawlDelay: delay.Milliseconds(),
+		FetchedAt: toMS(r.FetchedAt), Expires: toMS(r.Expires), Failures: int32(r.Failures),
 		FirstFail: toMS(r.UnreachableSince), Sitemaps: r.File().Sitemaps(), Round: round}
 }
 

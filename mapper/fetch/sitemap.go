@@ -66,7 +66,8 @@ func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extr
 	}
 	o := f.beginExtra(x.authority, kindSitemap, x.sitemap)
 	o.Fetch.Domain, o.Fetch.Host = a.domain, a.host
-	o.Source = source{Priority: 0.5, Seed: "sitemap", First: true}
+	// Not First: a sitemap is read again and again, and is nobody else's word.
+	o.Source = source{Priority: 0.5, Seed: "sitemap"}
 	f.mu.Lock()
 	decision := a.rules.Decide(u.Path)
 	f.mu.Unlock()
