@@ -116,7 +116,7 @@ func TestInspectChoice(t *testing.T) {
 		{"limit", []string{"urls", "--limit", "1", "--columns", "delta", "--schema", "--format", "csv"}, "column,"},
 		{"nulls in a table", []string{"fetches", "--where", "http_status IS NULL", "--limit", "1", "--columns",
 			"reason,http_status"}, "NULL"},
-		{"times", []string{"pages", "--where", "crawled_at > '2026-03-03' and crawled_at < '2026-03-04'", "--columns",
+		{"times", []string{"pages", "--where", "crawled_at >= '2026-03-03' and crawled_at < '2026-03-04'", "--columns",
 			"url", "--format", "csv"}, catalogtest.About},
 		{"no row", []string{"urls", "--where", "domain = 'x'", "--columns", "url", "--format", "csv"}, "url\n"},
 	}

@@ -37,7 +37,7 @@ func openDuckDB(ctx context.Context, path string, threads int, memory string) (*
 	}
 	db, err := sql.Open("duckdb", dsn)
 	if err != nil {
-		return nil, nil, fmt.Errorf("start DuckDB: %w", err)
+		return nil, nil, usagef("start DuckDB: %w", err)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {

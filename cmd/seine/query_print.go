@@ -84,21 +84,22 @@ func plain(v any, kind string) any {
 		}
 		return out
 	case map[string]any:
-		return fieldsOf(v, func(k string) any { return v[k] })
-	case duckdb.Map:
-		byText := map[string]any{}
-		for k, x := range v {
-			byText[cellText(plain(k, ""))] = x
+		return fieldsOf(v)
+	case duckdb.OrderedMap:
+		out := make(pairs, v.Len())
+		for i, k := range v.Keys() {
+			out[i] = pair{cellText(plain(k, "")), plain(v.Values()[i], "")}
 		}
-		return fieldsOf(byText, func(k string) any { return byText[k] })
+		return out
 	}
 	return v
 }
 
-func fieldsOf[V any](m map[string]V, get func(string) any) pairs {
-	var out pairs
+// fieldsOf are a struct's fields; the driver has lost their order.
+func fieldsOf(m map[string]any) pairs {
+	out := make(pairs, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, pair{k, plain(get(k), "")})
+		out = append(out, pair{k, plain(m[k], "")})
 	}
 	return out
 }

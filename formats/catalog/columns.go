@@ -42,6 +42,9 @@ type column struct {
 	name, typ string
 	// count marks numbers whose zero is stored as null and means zero.
 	count bool
+	// optional marks texts whose empty value means null. Files can hold either: the
+	// Parquet library does not see every empty text as null.
+	optional bool
 }
 
 // internal are columns that views leave out: how rows are kept, not what they say.
@@ -60,7 +63,9 @@ func columnsOf(t row) []column {
 		if internal[name] {
 			continue
 		}
-		out = append(out, column{name, typeOf(f.Type, options), counts[name]})
+		typ := typeOf(f.Type, options)
+		out = append(out, column{name, typ, counts[name],
+			typ == "VARCHAR" && strings.Contains(options, "optional")})
 	}
 	return out
 }
@@ -100,6 +105,9 @@ func typeOf(t reflect.Type, options string) string {
 func (c column) expression(r string) string {
 	if c.count {
 		return "coalesce(" + r + "." + identifier(c.name) + ", 0)::" + c.typ
+	}
+	if c.optional {
+		return "nullif(" + r + "." + identifier(c.name) + ", '')"
 	}
 	return r + "." + identifier(c.name)
 }

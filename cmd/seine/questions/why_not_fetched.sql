@@ -1,6 +1,6 @@
 -- Why was a URL not fetched? Every decision about it, newest first.
 -- set url: the URL, as `seine normalize` prints it
-SELECT 'now' AS what, NULL::BIGINT AS round, u.last_crawled AS at, u.crawl_status AS outcome,
+SELECT 'now' AS what, NULL::BIGINT AS round, u.last_crawled AS moment, u.crawl_status AS outcome,
   concat_ws(', ', 'reason ' || u.reason, 'waits as ' || u.why || ' until ' || u.next_crawl,
     'failed ' || nullif(u.fail_count, 0) || ' times in a row', 'priority ' || u.priority) AS detail
 FROM urls AS u WHERE u.url = getvariable('url')
@@ -14,4 +14,4 @@ FROM lists AS l WHERE l.url = getvariable('url')
 UNION ALL
 SELECT 'link', l.round, NULL, l.verdict, concat_ws(', ', 'from ' || l.src_url, 'rule ' || l.rule)
 FROM links AS l WHERE l.dst_url = getvariable('url')
-ORDER BY round DESC NULLS FIRST, what, at
+ORDER BY round DESC NULLS FIRST, what, moment
