@@ -62,6 +62,9 @@ func (r *crawler) run(ctx context.Context, seeds *seedFile) error {
 			if err := r.settle(ctx); err != nil {
 				return err
 			}
+			if err := r.sweep(ctx); err != nil {
+				return err
+			}
 			return r.conclude(ended)
 		}
 	}
@@ -125,6 +128,22 @@ func (r *crawler) settle(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// sweep deletes, once a day, what no kept snapshot names. A coordinator elsewhere
+// sweeps for itself.
+func (r *crawler) sweep(ctx context.Context) error {
+	if r.app.coordinator != "" {
+		return nil
+	}
+	swept, err := r.crawl.SweepDaily(ctx, time.Now())
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if swept.Deleted > 0 {
+		fmt.Fprintf(r.app.err, "swept: %d objects, %s\n", swept.Deleted, ui.Bytes(swept.Bytes))
+	}
+	return nil
 }
 
 func (r *crawler) inject(ctx context.Context, seeds *seedFile, head *lsm.Manifest) error {

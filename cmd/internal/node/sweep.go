@@ -1,0 +1,52 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"seine/reducer/sweep"
+)
+
+// sweptName is the file in the scratch folder whose time is the last sweep's.
+const sweptName = "swept"
+
+// SweepDaily deletes what nobody can need any more, if the last sweep from this
+// machine is a day old: nothing younger than sweep.Grace ever goes, so more often
+// finds nothing. No job may be open or queued.
+func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, error) {
+	scratch, err := scratchOf(c, Options{})
+	if err != nil {
+		return sweep.Report{}, err
+	}
+	marker := filepath.Join(scratch, sweptName)
+	info, err := os.Stat(marker)
+	if err == nil && now.Sub(info.ModTime()) < sweep.Grace {
+		return sweep.Report{}, nil
+	}
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		return sweep.Report{}, fmt.Errorf("note a sweep: %w", err)
+	}
+	if fresh { // a crawl that was begun just now has nothing to sweep
+		return sweep.Report{}, nil
+	}
+	head, err := c.Head(ctx)
+	if err != nil {
+		return sweep.Report{}, err
+	}
+	open, err := NewLedger(c, scratch).openSpecs(ctx, head)
+	if err != nil {
+		return sweep.Report{}, err
+	}
+	set, err := c.Settings(ctx, head.Settings)
+	if err != nil {
+		return sweep.Report{}, err
+	}
+	return sweep.Run(ctx, c.Env(scratch), sweep.Options{Epoch: max(head.Epoch, 1), Open: open, Now: now,
+		Retention: set.Retention.D(), Snapshots: set.KeepSnapshots})
+}
