@@ -2,6 +2,8 @@ package extract
 
 import (
 	"bytes"
+	"io"
+	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -16,51 +18,117 @@ const (
 	maxAttrs = 256
 )
 
-// cursor walks the tokens of one document held in memory.
+// cursor walks the tokens of one document held in memory. It reads the plain ones itself (see
+// plain.go) and leaves the rest to the tokenizer, which is set on the place where they begin.
 type cursor struct {
-	z     *html.Tokenizer
+	z     *html.Tokenizer // nil, or somewhere in src
 	src   []byte
-	off   int       // src[off:] is behind the current token
-	stale bool      // z is to be renewed
+	start int       // src[start:off] is the current token
+	off   int       // src[off:] is behind it
+	at    int       // where z stands; it is of use only when that is off
 	raw   atom.Atom // element whose raw content comes next, 0 for none
+	done  bool      // the content of raw has been read
 	cdata bool
+	plain bool   // the current token was read without z
+	buf   []byte // of text that had to be changed
 }
 
-func newCursor(src []byte) cursor {
-	return cursor{z: html.NewTokenizer(bytes.NewReader(src)), src: src}
-}
+func newCursor(src []byte) cursor { return cursor{src: src} }
 
 // next moves to the next token.
 func (c *cursor) next() html.TokenType {
-	if c.stale {
-		c.stale = false
-		c.z = html.NewTokenizerFragment(bytes.NewReader(c.src[c.off:]), c.raw.String())
-		c.z.AllowCDATA(c.cdata)
+	c.start = c.off
+	if tt, end := c.plainToken(); end > 0 {
+		c.off, c.plain = end, true
+		c.done = tt == html.TextToken && c.raw != 0
+		return tt
+	}
+	c.plain = false
+	if c.z == nil || c.at != c.off {
+		c.set()
 	}
 	tt := c.z.Next()
 	n := len(c.z.Raw())
 	c.off += n
-	c.stale = n > wideTag && (tt == html.StartTagToken || tt == html.SelfClosingTagToken)
+	c.at = c.off
+	if n > wideTag && (tt == html.StartTagToken || tt == html.SelfClosingTagToken) {
+		c.z = nil
+	}
+	c.done = tt == html.TextToken && c.raw != 0
 	return tt
+}
+
+// set puts the tokenizer on the next token. It learns that this is the content of an element from
+// that element's start tag: as a context, it would take it for the last thing in the document.
+func (c *cursor) set() {
+	rest := bytes.NewReader(c.src[c.off:])
+	if c.raw == 0 || c.done {
+		c.z = html.NewTokenizer(rest)
+	} else {
+		c.z = html.NewTokenizer(io.MultiReader(strings.NewReader("<"+c.raw.String()+">"), rest))
+		c.z.Next()
+	}
+	c.z.AllowCDATA(c.cdata)
+}
+
+// token is the current token as it was written.
+func (c *cursor) token() []byte { return c.src[c.start:c.off] }
+
+// text is that of the current text token, entities decoded. It is good until the next token, and
+// to be asked for once.
+func (c *cursor) text() []byte {
+	if !c.plain {
+		return c.z.Text()
+	}
+	b := c.token()
+	if bytes.IndexByte(b, '\r') >= 0 {
+		c.buf = appendLines(c.buf[:0], b)
+		b = c.buf
+	}
+	raw := c.raw != 0
+	if raw && bytes.IndexByte(b, 0) >= 0 {
+		b = bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))
+	}
+	if (!raw || c.raw == atom.Title || c.raw == atom.Textarea) && bytes.IndexByte(b, '&') >= 0 {
+		b = []byte(html.UnescapeString(string(b)))
+	}
+	return b
+}
+
+// appendLines appends b with CR and CRLF as LF.
+func appendLines(dst, b []byte) []byte {
+	for i, ch := range b {
+		switch {
+		case ch != '\r':
+			dst = append(dst, ch)
+		case i+1 == len(b) || b[i+1] != '\n':
+			dst = append(dst, '\n')
+		}
+	}
+	return dst
 }
 
 // allowCDATA says whether CDATA sections are text.
 func (c *cursor) allowCDATA(yes bool) {
 	c.cdata = yes
-	c.z.AllowCDATA(yes)
+	if c.z != nil {
+		c.z.AllowCDATA(yes)
+	}
 }
 
 // notRaw makes the content of the element just opened ordinary markup.
 func (c *cursor) notRaw() {
 	c.raw = 0
-	c.z.NextIsNotRawText()
+	if c.z != nil {
+		c.z.NextIsNotRawText()
+	}
 }
 
 // name is the name of the current tag; 0 if it is none of HTML's. Unlike the tokenizer's TagName
 // it copies nothing.
 func (c *cursor) name() atom.Atom {
 	var buf [16]byte
-	n := rawName(c.z.Raw())
+	n := rawName(c.token())
 	if len(n) > len(buf) {
 		return 0
 	}
@@ -98,19 +166,39 @@ type attribute struct{ key, val []byte }
 // attributes reads those of the current tag into dst; values over limit bytes are left out and
 // given to long.
 func (c *cursor) attributes(dst []attribute, limit int, long func(attribute)) []attribute {
-	if _, more := c.z.TagName(); !more {
+	n := len(dst)
+	if c.plain {
+		if all, ok := c.plainAttributes(dst); ok {
+			return withoutLong(all[:min(len(all), n+maxAttrs)], n, limit, long)
+		}
+	}
+	z := c.z
+	if c.plain {
+		z = html.NewTokenizer(bytes.NewReader(c.token()))
+		z.Next()
+	}
+	if _, more := z.TagName(); !more {
 		return dst
 	}
 	for range maxAttrs {
-		key, val, more := c.z.TagAttr()
-		if len(val) > limit {
-			long(attribute{key, val[:64]})
-		} else {
-			dst = append(dst, attribute{key, val})
-		}
+		key, val, more := z.TagAttr()
+		dst = append(dst, attribute{key, val})
 		if !more {
 			break
 		}
 	}
-	return dst
+	return withoutLong(dst, n, limit, long)
+}
+
+// withoutLong takes the long values out of all[n:].
+func withoutLong(all []attribute, n, limit int, long func(attribute)) []attribute {
+	kept := all[:n]
+	for _, a := range all[n:] {
+		if len(a.val) > limit {
+			long(attribute{a.key, a.val[:min(64, len(a.val))]})
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }

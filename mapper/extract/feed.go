@@ -254,7 +254,7 @@ func plainText(src []byte, c *collapser) {
 			return
 		case html.TextToken:
 			if r.raw == 0 {
-				c.write(r.z.Text())
+				c.write(r.text())
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name := r.name()

@@ -17,6 +17,17 @@ func ContentHash(text string) uint64 {
 	n := 0
 	gap, any := false, false
 	for i := 0; i < len(text); {
+		if l := asciiInk[text[i]]; l != 0 && n < len(chunk)-1-utf8.UTFMax { // most of most texts
+			if gap {
+				chunk[n] = ' '
+				n++
+			}
+			gap, any = false, true
+			chunk[n] = l
+			n++
+			i++
+			continue
+		}
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
@@ -55,3 +66,11 @@ func lowerRune(r rune) rune {
 	}
 	return unicode.ToLower(r)
 }
+
+// asciiInk maps the visible ASCII characters to lower case, all other bytes to 0.
+var asciiInk = func() (t [256]byte) {
+	for c := byte('!'); c < 0x7f; c++ {
+		t[c] = byte(lowerRune(rune(c)))
+	}
+	return t
+}()

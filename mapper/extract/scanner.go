@@ -102,12 +102,12 @@ func (s *scanner) onText() {
 	switch s.raw {
 	case atom.Title:
 		if !s.dropTitle {
-			s.title.write(s.z.Text())
+			s.title.write(s.cursor.text())
 		}
 		return
 	case atom.Noscript, atom.Noframes:
 		// A slice of the outer tokenizer's buffer, which stands still meanwhile.
-		s.readInside(s.z.Text(), false)
+		s.readInside(s.cursor.text(), false)
 		return
 	case 0, atom.Plaintext, atom.Xmp:
 	default:
@@ -116,7 +116,7 @@ func (s *scanner) onText() {
 	if s.foreign.muted() {
 		return
 	}
-	b := s.z.Text()
+	b := s.cursor.text()
 	if s.nesting == 0 {
 		s.text.write(b)
 	}

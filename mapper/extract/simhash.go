@@ -102,6 +102,23 @@ func (w *wordHasher) spill() {
 	w.n = 0
 }
 
+// ascii takes in the ASCII letters and digits that s begins with, as many as there is room for
+// beside another character, and says how many.
+func (w *wordHasher) ascii(s string) int {
+	into := w.buf[w.n : len(w.buf)-utf8.UTFMax+1]
+	i := 0
+	for i < len(s) && i < len(into) {
+		c := asciiWord[s[i]]
+		if c == 0 {
+			break
+		}
+		into[i] = c
+		i++
+	}
+	w.n += i
+	return i
+}
+
 // end returns the hash of the word gathered, however long; ok is false when there is none.
 func (w *wordHasher) end() (h uint64, ok bool) {
 	switch {
@@ -127,12 +144,13 @@ func eachWord(text string, f func(uint64)) {
 		if w.n > len(w.buf)-utf8.UTFMax {
 			w.spill()
 		}
-		if c := text[i]; c < utf8.RuneSelf {
+		if text[i] < utf8.RuneSelf {
+			if n := w.ascii(text[i:]); n > 0 {
+				i += n
+				continue
+			}
 			i++
-			if c = asciiWord[c]; c != 0 {
-				w.buf[w.n] = c
-				w.n++
-			} else if w.n > 0 || w.long {
+			if w.n > 0 || w.long {
 				flush()
 			}
 			continue
@@ -153,8 +171,8 @@ func eachWord(text string, f func(uint64)) {
 	flush()
 }
 
-// asciiWord maps the ASCII letters and digits to lower case, the rest to 0.
-var asciiWord = func() (t [utf8.RuneSelf]byte) {
+// asciiWord maps the ASCII letters and digits to lower case, all other bytes to 0.
+var asciiWord = func() (t [256]byte) {
 	for c := range byte(utf8.RuneSelf) {
 		if l := byte(lowerRune(rune(c))); 'a' <= l && l <= 'z' || '0' <= l && l <= '9' {
 			t[c] = l

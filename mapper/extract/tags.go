@@ -28,12 +28,12 @@ func (s *scanner) tag(name atom.Atom) {
 	case atom.Html:
 		s.htmlTag()
 	case 0:
-		if s.foreign.depth > 0 && bytes.EqualFold(rawName(s.z.Raw()), []byte("use")) {
+		if s.foreign.depth > 0 && bytes.EqualFold(rawName(s.cursor.token()), []byte("use")) {
 			s.readAttrs()
 			s.drawingTag()
 		}
 	case atom.Body, atom.Table, atom.Td, atom.Th:
-		if bytes.Contains(s.z.Raw(), []byte("background")) {
+		if bytes.Contains(s.cursor.token(), []byte("background")) {
 			s.readAttrs()
 			s.addAttr(KindImg, "background")
 		}

@@ -40,7 +40,7 @@ func (r *xmlReader) next() html.TokenType {
 }
 
 func (r *xmlReader) setName() {
-	n := rawName(r.z.Raw())
+	n := rawName(r.token())
 	if len(n) > 64 {
 		n = n[:0] // no name that is asked for
 	}
@@ -56,7 +56,7 @@ func (r *xmlReader) setName() {
 
 // text is the current text: CDATA as it stands, other text with references replaced.
 func (r *xmlReader) text() []byte {
-	raw := r.z.Raw()
+	raw := r.token()
 	if inner, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok {
 		return bytes.TrimSuffix(inner, []byte("]]>"))
 	}
