@@ -51,3 +51,34 @@ func appendEscaped(b []byte, s string) []byte {
 	}
 	return b
 }
+
+// parseKey undoes Key.Append.
+func parseKey(b []byte) (Key, bool) {
+	if len(b) < 2 {
+		return Key{}, false
+	}
+	k := Key{Partition: uint16(b[0])<<8 | uint16(b[1])}
+	domain, rest, ok := strings.Cut(string(b[2:]), "\x00")
+	if !ok {
+		return Key{}, false
+	}
+	host, url, ok := strings.Cut(rest, "\x00")
+	k.Domain, k.Host, k.URL = unescaped(domain), unescaped(host), url
+	return k, ok
+}
+
+func unescaped(s string) string {
+	if strings.IndexByte(s, 1) < 0 {
+		return s
+	}
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] == 1 && i+1 < len(s) {
+			i++
+			b = append(b, s[i]-1)
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}

@@ -64,7 +64,8 @@ type Reader[R any] struct {
 	o       LookupOptions
 	objects map[string]*objectReader[R]
 	known   fraction
-	arena   []byte
+	keys    []Key    // of the block
+	match   []string // of the keys
 	hits    []found
 	rows    []R // of the hits, where rows are read
 	folder  folder[R]
@@ -78,8 +79,8 @@ func (f *fraction) add(yes, all int) {
 	f.yes, f.all = f.yes+float64(yes), f.all+float64(all)
 }
 
-// value begins at a half, as if two had been seen.
-func (f *fraction) value() float64 { return (f.yes + 1) / (f.all + 2) }
+// value begins at nothing: the first group's filter is asked, and tells.
+func (f *fraction) value() float64 { return f.yes / max(f.all, 1) }
 
 // found is a physical row of a key.
 type found struct {
@@ -125,40 +126,23 @@ func (r *Reader[R]) Lookup(ctx context.Context, keys []Key, emit func(Hit[R]) er
 	return nil
 }
 
-// candidate is a key being looked up.
-type candidate struct {
-	index   int // into the block
-	key     Key
-	encoded []byte
-	match   string
-}
-
-func (r *Reader[R]) candidates(keys []Key) []candidate {
-	out := make([]candidate, len(keys))
-	size := 0
-	for _, k := range keys {
-		size += len(k.Domain) + len(k.Host) + len(k.URL) + 4
-	}
-	r.arena = slices.Grow(r.arena[:0], size)
-	for i, k := range keys {
-		from := len(r.arena)
-		r.arena = k.Append(r.arena)
-		out[i] = candidate{i, k, r.arena[from:len(r.arena):len(r.arena)], r.t.MatchOf(k)}
-	}
-	return out
-}
-
 func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(Hit[R]) error) error {
-	pending := r.candidates(keys)
 	clear(r.rows)
 	r.hits, r.rows = r.hits[:0], r.rows[:0]
+	r.match = r.match[:0]
 	r.done = slices.Grow(r.done[:0], len(keys))[:len(keys)]
 	clear(r.done)
+	pending := make([]int32, len(keys))
+	for i, k := range keys {
+		pending[i] = int32(i)
+		r.match = append(r.match, r.t.MatchOf(k))
+	}
+	r.keys = keys
 	for i := len(r.runs) - 1; i >= 0 && len(pending) > 0; i-- {
 		before := len(r.hits)
 		for j := range r.runs[i].Objects {
 			o := &r.runs[i].Objects[j]
-			some := within(pending, o)
+			some := r.within(pending, o)
 			if len(some) == 0 {
 				continue
 			}
@@ -172,11 +156,11 @@ func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(H
 	return r.emit(base, emit)
 }
 
-// within gives the candidates whose partitions the object has.
-func within(c []candidate, o *Object) []candidate {
+// within gives the keys, of those pending, whose partitions the object has.
+func (r *Reader[R]) within(c []int32, o *Object) []int32 {
 	at := func(p uint16) int {
-		i, _ := slices.BinarySearchFunc(c, p, func(c candidate, p uint16) int {
-			return int(c.key.Partition) - int(p)
+		i, _ := slices.BinarySearchFunc(c, p, func(c int32, p uint16) int {
+			return int(r.keys[c].Partition) - int(p)
 		})
 		return i
 	}
@@ -186,8 +170,8 @@ func within(c []candidate, o *Object) []candidate {
 	return c[at(o.Range.Lo):at(o.Range.Hi)]
 }
 
-// unresolved drops the candidates that need no older run.
-func (r *Reader[R]) unresolved(pending []candidate, hits []found) []candidate {
+// unresolved drops the keys that need no older run.
+func (r *Reader[R]) unresolved(pending []int32, hits []found) []int32 {
 	for i := range hits {
 		if r.o.KeysOnly || !r.t.isDelta(&r.rows[hits[i].row]) {
 			r.done[hits[i].index] = true
@@ -196,11 +180,11 @@ func (r *Reader[R]) unresolved(pending []candidate, hits []found) []candidate {
 	if len(hits) == 0 {
 		return pending
 	}
-	return slices.DeleteFunc(pending, func(c candidate) bool { return r.done[c.index] })
+	return slices.DeleteFunc(pending, func(c int32) bool { return r.done[c] })
 }
 
-// lookIn adds what an object has of the candidates to the hits.
-func (r *Reader[R]) lookIn(ctx context.Context, o *Object, c []candidate) error {
+// lookIn adds what an object has of the keys, given by index, to the hits.
+func (r *Reader[R]) lookIn(ctx context.Context, o *Object, c []int32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -212,11 +196,9 @@ func (r *Reader[R]) lookIn(ctx context.Context, o *Object, c []candidate) error 
 		}
 		r.objects[o.Key] = or
 	}
-	before := len(r.hits)
 	if err := or.find(ctx, c); err != nil {
 		return fmt.Errorf("look up in run object %s: %w", o.Key, err)
 	}
-	r.known.add(len(r.hits)-before, len(c))
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package lsm
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,12 +21,15 @@ type objectReader[R any] struct {
 	match  *rowfile.StringReader
 	side   *bloom.File // nil: there is none, or it is damaged
 	source io.ReaderAt // of side
+	groups []Key       // of side: first keys
 	pages  []int64     // without side: first row of each page
 	prober prober
 	work   []pageWork
-	chosen []int32 // candidates of the work, by page
+	chosen []int32 // keys of the work, by page
 	rows   []int64
-	which  []int32
+	which  []int32 // keys that the rows match
+
+	encoded []byte
 }
 
 // pageWork is a page of the match column to look through, and the candidates
@@ -80,6 +82,12 @@ func (or *objectReader[R]) openSidecar(ctx context.Context) error {
 		}
 		return err
 	}
+	groups := side.Groups()
+	if or.groups, err = parseKeys(len(groups), func(i int) []byte { return groups[i].First }); err != nil {
+		closeSource(src)
+		stats.DamagedSidecars.Add(1)
+		return nil
+	}
 	or.side, or.source = side, src
 	return nil
 }
@@ -94,7 +102,7 @@ func (or *objectReader[R]) close() {
 
 // find adds what the object has of the candidates to the reader's hits. Should
 // the sidecar be damaged, it goes on without.
-func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
+func (or *objectReader[R]) find(ctx context.Context, c []int32) error {
 	err := or.search(ctx, c)
 	if errors.Is(err, bloom.ErrCorrupt) && or.side != nil {
 		or.r.o.Stats.DamagedSidecars.Add(1)
@@ -107,7 +115,7 @@ func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
 	}
 	if or.r.o.KeysOnly && or.r.t.Unique {
 		for i, row := range or.rows {
-			or.r.hits = append(or.r.hits, found{c[or.which[i]].index, Ref{or.object.Key, row}, -1})
+			or.r.hits = append(or.r.hits, found{int(or.which[i]), Ref{or.object.Key, row}, -1})
 		}
 		return nil
 	}
@@ -115,7 +123,7 @@ func (or *objectReader[R]) find(ctx context.Context, c []candidate) error {
 }
 
 // search finds the rows whose match column equals a candidate's.
-func (or *objectReader[R]) search(ctx context.Context, c []candidate) error {
+func (or *objectReader[R]) search(ctx context.Context, c []int32) error {
 	or.work, or.chosen = or.work[:0], or.chosen[:0]
 	or.rows, or.which = or.rows[:0], or.which[:0]
 	if err := or.plan(c); err != nil {
@@ -125,7 +133,7 @@ func (or *objectReader[R]) search(ctx context.Context, c []candidate) error {
 }
 
 // probe looks through the planned pages.
-func (or *objectReader[R]) probe(ctx context.Context, c []candidate) error {
+func (or *objectReader[R]) probe(ctx context.Context, c []int32) error {
 	var fetch []int64
 	for i, w := range or.work {
 		if i%fetchPages == 0 {
@@ -147,7 +155,7 @@ func (or *objectReader[R]) probe(ctx context.Context, c []candidate) error {
 		if or.side != nil && (page.Row != w.row || int64(page.Len()) != w.rows) {
 			return fmt.Errorf("%w: page of row %d", bloom.ErrCorrupt, w.row)
 		}
-		or.prober.load(c, or.chosen[w.lo:w.hi])
+		or.prober.load(or.r.match, or.chosen[w.lo:w.hi])
 		or.rows, or.which = or.prober.probe(page, or.r.t.Unique, or.rows, or.which)
 	}
 	or.r.o.Stats.KeyPages.Add(int64(len(or.work)))
@@ -159,7 +167,7 @@ const fetchPages = 128
 
 // gather reads the rows found, and takes those whose whole key is a
 // candidate's.
-func (or *objectReader[R]) gather(c []candidate) error {
+func (or *objectReader[R]) gather(c []int32) error {
 	rows := slices.Compact(or.rows)
 	at := 0
 	for len(rows) > 0 {
@@ -171,12 +179,12 @@ func (or *objectReader[R]) gather(c []candidate) error {
 		}
 		for i := range got {
 			key := or.r.t.Key(&got[i])
-			n, ok := slices.BinarySearchFunc(c[at:], key, func(c candidate, k Key) int {
-				return c.key.Compare(k)
+			n, ok := slices.BinarySearchFunc(c[at:], key, func(c int32, k Key) int {
+				return or.r.keys[c].Compare(k)
 			})
 			at += n
 			if ok {
-				or.r.hits = append(or.r.hits, found{c[at].index, Ref{or.object.Key, some[i]}, len(or.r.rows)})
+				or.r.hits = append(or.r.hits, found{int(c[at]), Ref{or.object.Key, some[i]}, len(or.r.rows)})
 				or.r.rows = append(or.r.rows, got[i])
 			}
 		}
@@ -188,24 +196,24 @@ func (or *objectReader[R]) gather(c []candidate) error {
 const gatherRows = 2048
 
 // plan chooses the pages to look through.
-func (or *objectReader[R]) plan(c []candidate) error {
+func (or *objectReader[R]) plan(c []int32) error {
 	if or.side == nil {
 		return or.planByPartition(c)
 	}
-	groups := or.side.Groups()
+	keys := or.r.keys
 	for i := 0; i < len(c); {
-		next, _ := slices.BinarySearchFunc(groups, c[i].encoded, func(g bloom.Group, k []byte) int {
-			return cmp.Or(bytes.Compare(g.First, k), -1)
+		next, _ := slices.BinarySearchFunc(or.groups, keys[c[i]], func(g, k Key) int {
+			return cmp.Or(g.Compare(k), -1)
 		})
 		end := len(c)
-		if next < len(groups) {
-			n, _ := slices.BinarySearchFunc(c[i:], groups[next].First, func(c candidate, k []byte) int {
-				return bytes.Compare(c.encoded, k)
+		if next < len(or.groups) {
+			n, _ := slices.BinarySearchFunc(c[i:], or.groups[next], func(c int32, k Key) int {
+				return keys[c].Compare(k)
 			})
 			end = i + n
 		}
 		if next > 0 {
-			if err := or.planGroup(next-1, c, i, end); err != nil {
+			if err := or.planGroup(next-1, c[i:end]); err != nil {
 				return err
 			}
 		}
@@ -214,17 +222,21 @@ func (or *objectReader[R]) plan(c []candidate) error {
 	return nil
 }
 
-// planGroup chooses pages of a group for candidates [lo, hi), asking the
-// group's filter where that is expected to cost less.
-func (or *objectReader[R]) planGroup(group int, c []candidate, lo, hi int) error {
+// planGroup chooses pages of a group, asking the group's filter where that is
+// expected to cost less.
+func (or *objectReader[R]) planGroup(group int, c []int32) error {
 	pages, err := or.side.Pages(group)
 	if err != nil {
 		return err
 	}
+	firsts, err := parseKeys(len(pages), func(i int) []byte { return pages[i].First })
+	if err != nil {
+		return err
+	}
 	mark, first := len(or.work), len(or.chosen)
-	or.assign(pages, c, lo, hi, func([]byte) bool { return true })
+	or.assign(pages, firsts, c, nil)
 	stats := or.r.o.Stats
-	if !filterPays(len(or.work)-mark, hi-lo, or.r.known.value()) {
+	if !filterPays(len(or.work)-mark, len(c), or.r.known.value()) {
 		stats.MergedGroups.Add(1)
 		return nil
 	}
@@ -233,53 +245,68 @@ func (or *objectReader[R]) planGroup(group int, c []candidate, lo, hi int) error
 		return err
 	}
 	or.work, or.chosen = or.work[:mark], or.chosen[:first]
-	or.assign(pages, c, lo, hi, filter.MayHold)
+	or.assign(pages, firsts, c, &filter)
+	passed := len(or.chosen) - first
+	or.r.known.add(passed, len(c))
 	stats.FilteredGroups.Add(1)
-	stats.FilterTests.Add(int64(hi - lo))
-	stats.FilterPasses.Add(int64(len(or.chosen) - first))
+	stats.FilterTests.Add(int64(len(c)))
+	stats.FilterPasses.Add(int64(passed))
 	return nil
 }
 
-// assign gives each candidate that may be there to its page.
-func (or *objectReader[R]) assign(pages []bloom.Page, c []candidate, lo, hi int, may func([]byte) bool) {
-	p := 0
-	last := -1
-	for i := lo; i < hi; i++ {
-		for p+1 < len(pages) && bytes.Compare(pages[p+1].First, c[i].encoded) <= 0 {
+// parseKeys parses a sidecar's keys.
+func parseKeys(n int, key func(i int) []byte) ([]Key, error) {
+	out := make([]Key, n)
+	for i := range out {
+		var ok bool
+		if out[i], ok = parseKey(key(i)); !ok {
+			return nil, fmt.Errorf("%w: its key %d is none", bloom.ErrCorrupt, i)
+		}
+	}
+	return out, nil
+}
+
+// assign gives each key that may be there, by the filter if there is one, to its
+// page.
+func (or *objectReader[R]) assign(pages []bloom.Page, firsts []Key, c []int32, filter *bloom.Filter) {
+	p, last := 0, -1
+	for _, i := range c {
+		key := &or.r.keys[i]
+		for p+1 < len(firsts) && firsts[p+1].Compare(*key) <= 0 {
 			p++
 		}
-		if !may(c[i].encoded) {
-			continue
+		if filter != nil {
+			if or.encoded = key.Append(or.encoded[:0]); !filter.MayHold(or.encoded) {
+				continue
+			}
 		}
 		if p != last {
 			or.work = append(or.work, pageWork{pages[p].Row, pages[p].Rows, len(or.chosen), len(or.chosen)})
 			last = p
 		}
-		or.chosen = append(or.chosen, int32(i))
+		or.chosen = append(or.chosen, i)
 		or.work[len(or.work)-1].hi = len(or.chosen)
 	}
 }
 
 // planByPartition chooses, without a sidecar, all pages of the candidates'
 // partitions: the footer says where they lie.
-func (or *objectReader[R]) planByPartition(c []candidate) (err error) {
+func (or *objectReader[R]) planByPartition(c []int32) (err error) {
 	if or.pages == nil {
 		if or.pages, err = or.match.Pages(); err != nil {
 			return err
 		}
 	}
 	for i := 0; i < len(c); {
-		p := c[i].key.Partition
+		p := or.r.keys[c[i]].Partition
 		end := i
-		for end < len(c) && c[end].key.Partition == p {
+		for end < len(c) && or.r.keys[c[end]].Partition == p {
 			end++
 		}
 		from, to := or.file.Partitions(layout.Range{Lo: p, Hi: p + 1})
 		if from < to {
 			lo := len(or.chosen)
-			for j := i; j < end; j++ {
-				or.chosen = append(or.chosen, int32(j))
-			}
+			or.chosen = append(or.chosen, c[i:end]...)
 			at, there := slices.BinarySearch(or.pages, from)
 			if !there {
 				at--

@@ -33,8 +33,8 @@ func filterPays(touched, n int, known float64) bool {
 type prober struct {
 	seed   maphash.Seed
 	ready  bool
-	c      []candidate
-	chosen []int32
+	match  []string
+	chosen []int32 // into match
 	table  []int32 // index into chosen, plus 1
 	mask   uint64
 	lens   [4]uint64 // bit l%256 is set where a candidate has length l
@@ -44,10 +44,10 @@ type prober struct {
 const few = 3
 
 // load prepares for a page with the chosen candidates.
-func (p *prober) load(c []candidate, chosen []int32) {
-	p.c, p.chosen, p.lens = c, chosen, [4]uint64{}
+func (p *prober) load(match []string, chosen []int32) {
+	p.match, p.chosen, p.lens = match, chosen, [4]uint64{}
 	for _, i := range chosen {
-		n := len(c[i].match)
+		n := len(match[i])
 		p.lens[n>>6&3] |= 1 << (n & 63)
 	}
 	if len(chosen) <= few {
@@ -67,7 +67,7 @@ func (p *prober) load(c []candidate, chosen []int32) {
 	clear(p.table)
 	p.mask = uint64(size - 1)
 	for k, i := range chosen {
-		h := maphash.String(p.seed, c[i].match) & p.mask
+		h := maphash.String(p.seed, match[i]) & p.mask
 		for p.table[h] != 0 {
 			h = (h + 1) & p.mask
 		}
@@ -87,7 +87,7 @@ func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which [
 		if p.lens[n>>6&3]>>(n&63)&1 == 0 {
 			continue
 		}
-		k := p.match(s)
+		k := p.find(s)
 		if k < 0 {
 			continue
 		}
@@ -99,11 +99,11 @@ func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which [
 	return rows, which
 }
 
-// match gives a candidate that has the string, as index into chosen; -1: none.
-func (p *prober) match(s []byte) int {
+// find gives a candidate that has the string, as index into chosen; -1: none.
+func (p *prober) find(s []byte) int {
 	if len(p.chosen) <= few {
 		for k, i := range p.chosen {
-			if p.c[i].match == string(s) {
+			if p.match[i] == string(s) {
 				return k
 			}
 		}
@@ -111,7 +111,7 @@ func (p *prober) match(s []byte) int {
 	}
 	for h := maphash.Bytes(p.seed, s) & p.mask; p.table[h] != 0; h = (h + 1) & p.mask {
 		k := int(p.table[h]) - 1
-		if p.c[p.chosen[k]].match == string(s) {
+		if p.match[p.chosen[k]] == string(s) {
 			return k
 		}
 	}

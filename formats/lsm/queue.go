@@ -86,14 +86,7 @@ func (w *QueueWriter) write(row *schema.FrontierRow) error {
 		return fmt.Errorf("write %s: row %+v after %+v", w.object.Key, *row, w.last)
 	}
 	w.last = *row
-	if w.object.Rows%w.stride == 0 {
-		if len(w.samples) == maxSamples {
-			w.thin()
-		}
-		if w.object.Rows%w.stride == 0 {
-			w.samples = append(w.samples, w.value(row))
-		}
-	}
+	w.sample(row)
 	if err := w.rows.WriteRow(row); err != nil {
 		return fmt.Errorf("write %s: %w", w.object.Key, err)
 	}
@@ -102,7 +95,17 @@ func (w *QueueWriter) write(row *schema.FrontierRow) error {
 	return nil
 }
 
-// value is the row's value of the sort column, so that smaller comes first.
+// sample keeps the sort value of every stride-th row.
+func (w *QueueWriter) sample(row *schema.FrontierRow) {
+	if w.object.Rows%w.stride == 0 && len(w.samples) == maxSamples {
+		w.thin()
+	}
+	if w.object.Rows%w.stride == 0 {
+		w.samples = append(w.samples, w.value(row))
+	}
+}
+
+// value is the row's value of the sort column.
 func (w *QueueWriter) value(row *schema.FrontierRow) int64 {
 	if w.kind == schema.Ready {
 		return row.Rank

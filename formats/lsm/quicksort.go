@@ -15,7 +15,7 @@ import (
 // insertion is the size up to which insertion sort is faster.
 const insertion = 12
 
-func (s *Sorter) sortURLs(g []url) {
+func (s *bucket) sortURLs(g []url) {
 	if len(g) < 2 {
 		return
 	}
@@ -25,7 +25,7 @@ func (s *Sorter) sortURLs(g []url) {
 }
 
 // common is the length of the beginning that all of g share.
-func (s *Sorter) common(g []url) int {
+func (s *bucket) common(g []url) int {
 	first := s.text(&g[0])
 	n := len(first)
 	for i := 1; i < len(g) && n > 0; i++ {
@@ -44,9 +44,9 @@ func (s *Sorter) common(g []url) int {
 }
 
 // load caches the eight bytes from depth on; beyond the end are zeros.
-func (s *Sorter) load(g []url, depth int) {
+func (s *bucket) load(g []url, depth int) {
 	for i := range g {
-		rest := s.arena[g[i].off+int64(min(depth, int(g[i].len))) : g[i].off+int64(g[i].len)]
+		rest := s.arena[g[i].off+min(uint32(depth), g[i].len) : g[i].off+g[i].len]
 		if len(rest) >= 8 {
 			g[i].word = binary.BigEndian.Uint64(rest)
 			continue
@@ -59,7 +59,7 @@ func (s *Sorter) load(g []url, depth int) {
 
 // quicksort sorts by the cached word, and runs of one word by what follows it.
 // After many splits, which only contrived pivots cause, a plain sort ends it.
-func (s *Sorter) quicksort(g []url, depth int) {
+func (s *bucket) quicksort(g []url, depth int) {
 	for splits := 2 * bits.Len(uint(len(g))); len(g) > insertion && splits > 0; splits-- {
 		lt, gt := partition3(g, pivot(g))
 		s.quicksort(g[:lt], depth)
@@ -78,7 +78,7 @@ func (s *Sorter) quicksort(g []url, depth int) {
 }
 
 // deeper sorts URLs that agree up to and in the cached word.
-func (s *Sorter) deeper(g []url, depth int) {
+func (s *bucket) deeper(g []url, depth int) {
 	if len(g) < 2 {
 		return
 	}

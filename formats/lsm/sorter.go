@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"unsafe"
 
+	"seine/formats/layout"
 	"seine/formats/rowfile"
 )
 
@@ -21,44 +20,40 @@ type SorterOptions struct {
 	Scratch string
 }
 
-// Sorter sorts keys in any order and drops repeats. Keys of one host lie
-// together: a host's strings are kept once, and its URLs are sorted apart from
-// all others, in a piece of memory that the cache holds.
+// Sorter sorts keys in any order and drops repeats. Keys go to the bucket of
+// their partition as they come; a bucket is then grouped by host, and each host's
+// URLs are sorted apart from all others, in memory that the cache holds.
 type Sorter struct {
-	o      SorterOptions
-	hosts  map[hostKey]int32
-	list   []hostKey
-	last   hostKey
-	lastID int32
-	arena  []byte
-	urls   []url
-	spills []*os.File
-	added  int64
-	err    error
+	o       SorterOptions
+	buckets [layout.Partitions]bucket
+	held    int64 // about the bytes in use
+	spills  []*os.File
+	added   int64
+	err     error
 }
 
-// hostKey is all of a key but the URL.
-type hostKey struct {
-	partition    uint16
-	domain, host string
-}
-
-// url is a URL of the arena.
+// url is a URL in a bucket's arena.
 type url struct {
-	word uint64 // eight bytes of it that are to be compared
-	off  int64
-	len  int32
+	word uint64 // eight bytes of it that are to be compared; before: its origin
+	off  uint32
+	len  uint32
 	host int32
 }
 
-const defaultSorterMemory = 256 << 20
+const (
+	defaultSorterMemory = 256 << 20
+	maxArena            = 2 << 30 // so that places in a bucket fit 32 bits
+)
+
+// recordBytes counts a record twice: grouping copies it.
+const recordBytes = 2 * int64(unsafe.Sizeof(url{}))
 
 // NewSorter returns an empty sorter. It must be closed.
 func NewSorter(o SorterOptions) *Sorter {
 	if o.Memory <= 0 {
 		o.Memory = defaultSorterMemory
 	}
-	return &Sorter{o: o, hosts: map[hostKey]int32{}, lastID: -1}
+	return &Sorter{o: o}
 }
 
 // Add takes a key; its strings are copied.
@@ -66,21 +61,14 @@ func (s *Sorter) Add(k Key) error {
 	if s.err != nil {
 		return s.err
 	}
-	h := hostKey{k.Partition, k.Domain, k.Host}
-	if s.lastID < 0 || h != s.last {
-		id, ok := s.hosts[h]
-		if !ok {
-			id = int32(len(s.list))
-			h.domain, h.host = strings.Clone(h.domain), strings.Clone(h.host)
-			s.hosts[h] = id
-			s.list = append(s.list, h)
-		}
-		s.last, s.lastID = s.list[id], id
+	if k.Partition >= layout.Partitions || len(k.Domain) > maxName || len(k.Host) > maxName ||
+		len(k.URL) > 1<<24 {
+		return fmt.Errorf("sort keys: partition %d, names of %d and %d bytes, URL of %d", k.Partition,
+			len(k.Domain), len(k.Host), len(k.URL))
 	}
-	s.urls = append(s.urls, url{off: int64(len(s.arena)), len: int32(len(k.URL)), host: s.lastID})
-	s.arena = append(s.arena, k.URL...)
+	s.held += s.buckets[k.Partition].add(k) + recordBytes
 	s.added++
-	if s.held() >= s.o.Memory {
+	if s.held >= min(s.o.Memory, maxArena) {
 		s.err = s.spill()
 	}
 	return s.err
@@ -89,16 +77,12 @@ func (s *Sorter) Add(k Key) error {
 // Added is the number of keys added, repeats included.
 func (s *Sorter) Added() int64 { return s.added }
 
-// held is about the bytes in use; sorting takes the records once more.
-func (s *Sorter) held() int64 {
-	const record, host = int64(unsafe.Sizeof(url{})), 160
-	return int64(len(s.arena)) + 2*record*int64(len(s.urls)) + host*int64(len(s.list))
-}
-
-// reset empties the memory but keeps the room.
+// reset drops all that memory holds.
 func (s *Sorter) reset() {
-	clear(s.hosts)
-	s.list, s.arena, s.urls, s.lastID = s.list[:0], s.arena[:0], s.urls[:0], -1
+	for p := range s.buckets {
+		s.buckets[p] = bucket{}
+	}
+	s.held = 0
 }
 
 // Close drops all that is held.
@@ -125,25 +109,17 @@ func (s *Sorter) Absorb(o *Sorter) error {
 	if len(o.spills) > 0 {
 		return errors.New("the sorter to absorb has keys on scratch")
 	}
-	ids := make([]int32, len(o.list))
-	for i, h := range o.list {
-		id, ok := s.hosts[h]
-		if !ok {
-			id = int32(len(s.list))
-			s.hosts[h] = id
-			s.list = append(s.list, h)
+	if s.held+o.held > maxArena {
+		if s.err = s.spill(); s.err != nil {
+			return s.err
 		}
-		ids[i] = id
 	}
-	shift := int64(len(s.arena))
-	s.arena = append(s.arena, o.arena...)
-	s.urls = slices.Grow(s.urls, len(o.urls))
-	for _, u := range o.urls {
-		s.urls = append(s.urls, url{off: u.off + shift, len: u.len, host: ids[u.host]})
+	for p := range o.buckets {
+		s.buckets[p].absorb(&o.buckets[p])
 	}
-	s.added += o.added
+	s.held, s.added = s.held+o.held, s.added+o.added
 	o.reset()
-	if s.held() >= s.o.Memory {
+	if s.held >= s.o.Memory {
 		s.err = s.spill()
 	}
 	return s.err
@@ -167,75 +143,25 @@ func (s *Sorter) Each(ctx context.Context, emit func(Key) error) error {
 
 // sorted emits what memory holds.
 func (s *Sorter) sorted(ctx context.Context, emit func(Key) error) error {
-	order := make([]int32, len(s.list))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return s.list[a].compare(&s.list[b]) })
-	groups, ends := s.group(order)
-	start := 0
-	for i, id := range order {
-		if i%1024 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+	var g grouping
+	for p := range s.buckets {
+		if len(s.buckets[p].urls) == 0 {
+			continue
 		}
-		g := groups[start:ends[i]]
-		start = ends[i]
-		s.sortURLs(g)
-		h := &s.list[id]
-		var last string
-		for j := range g {
-			u := s.text(&g[j])
-			if j > 0 && u == last {
-				continue
-			}
-			last = u
-			if err := emit(Key{h.partition, h.domain, h.host, u}); err != nil {
-				return err
-			}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		if err := s.buckets[p].sorted(uint16(p), &g, emit); err != nil {
+			return err
+		}
+		s.buckets[p].urls = nil
 	}
 	return nil
 }
 
-func (h *hostKey) compare(o *hostKey) int {
-	return Key{h.partition, h.domain, h.host, ""}.Compare(Key{o.partition, o.domain, o.host, ""})
-}
-
-// group brings the records of each host together, in the order of hosts.
-func (s *Sorter) group(order []int32) (groups []url, ends []int) {
-	at := make([]int, len(order)) // by host: where its next record goes
-	for i := range s.urls {
-		at[s.urls[i].host]++
-	}
-	ends = make([]int, len(order))
-	next := 0
-	for i, id := range order {
-		n := at[id]
-		at[id] = next
-		next += n
-		ends[i] = next
-	}
-	groups = make([]url, len(s.urls))
-	for i := range s.urls {
-		id := s.urls[i].host
-		groups[at[id]] = s.urls[i]
-		at[id]++
-	}
-	return groups, ends
-}
-
-// text is the URL of a record. It aliases the arena, which does not change while
-// records are emitted.
-func (s *Sorter) text(u *url) string {
-	b := s.arena[u.off : u.off+int64(u.len)]
-	return unsafe.String(unsafe.SliceData(b), len(b))
-}
-
 // spill writes the sorted keys to a scratch file and empties the memory.
 func (s *Sorter) spill() (err error) {
-	if len(s.urls) == 0 {
+	if s.held == 0 {
 		return nil
 	}
 	f, err := os.CreateTemp(s.o.Scratch, "seine-sort-*")

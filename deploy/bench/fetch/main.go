@@ -124,7 +124,9 @@ func compare(ctx context.Context, o options, out io.Writer, p *profiler, s *sein
 		run  func() (spent, error)
 	}{
 		{"fetch", func() (spent, error) { return s.measure(ctx, p) }},
-		{"bare", func() (spent, error) { return measure(func() error { return bare{web: s.web}.run(ctx) }) }},
+		{"bare", func() (spent, error) {
+			return measure(func() error { return bare{web: s.web}.run(ctx) })
+		}},
 		{"least", func() (spent, error) {
 			return measure(func() error { return bare{web: s.web, least: true}.run(ctx) })
 		}},

@@ -72,7 +72,8 @@ func (s *seine) prepare(ctx context.Context) (p *prepared, err error) {
 		return nil, fmt.Errorf("make a folder: %w", err)
 	}
 	p.env = s.env(p.store, scratch)
-	p.task = jobs.Task{Stage: jobs.StageFetch, Range: layout.All, Attempt: layout.Attempt{Epoch: 1, N: 1},
+	p.task = jobs.Task{Stage: jobs.StageFetch, Range: layout.All,
+		Attempt: layout.Attempt{Epoch: 1, N: 1},
 		Spec: jobs.Spec{Job: 1, Kind: jobs.KindRound, Ranges: []layout.Range{layout.All},
 			Round: &jobs.Round{TopN: int64(s.web.pages())}}}
 	return p, p.list(ctx)
@@ -127,7 +128,8 @@ func (p *prepared) list(ctx context.Context) error {
 
 // run is the task itself: all that is measured.
 func (p *prepared) run(ctx context.Context) (err error) {
-	lease := worker.NewLease(func() worker.Reading { return worker.Reading{} }, worker.Reading{})
+	still := func() worker.Reading { return worker.Reading{} } // a lease without end
+	lease := worker.NewLease(still, worker.Reading{})
 	p.last, err = fetch.Run(ctx, p.env, p.task, lease, &worker.Progress{})
 	if err != nil {
 		return err

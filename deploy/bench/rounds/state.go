@@ -39,7 +39,7 @@ func (c *corpus) pastOf(d *domain, j int) past {
 		p.job = 1
 	}
 	x >>= 8
-	p.fetched = x%4 == 0
+	p.fetched = x%4 == 0 || j < d.hosts // home pages were the first to be asked for
 	p.failed, p.moved = p.fetched && x>>2%16 == 0, p.fetched && x>>2%16 == 1
 	p.older = p.fetched && p.job > 0 && x>>6%2 == 0
 	if p.job < jobsBefore-1 && x>>7%20 == 0 {
@@ -90,7 +90,7 @@ func (c *corpus) row(s settings.Settings, d *domain, j int, url string, p past) 
 func (c *corpus) pending(s settings.Settings, d *domain, j int, url string, job int) schema.URL {
 	x := c.hash(d, j, 4)
 	row := schema.URL{Partition: int32(d.partition), Domain: d.name, Host: d.host(d.hostOf(j)),
-		URL: url, CrawlStatus: schema.Pending, Depth: int32(1 + x%6), Inlinks: int64(1 + x>>8%3),
+		URL: url, CrawlStatus: schema.Pending, Depth: depthOf(d, j), Inlinks: int64(1 + x>>8%3),
 		DiscoveredAt: began - int64(jobsBefore-job)*10*day + int64(x>>12%1000)*600_000,
 		Why:          schema.WhyNew, Queued: int64(job + 1), Round: int64(job + 1)}
 	row.NextCrawl = row.DiscoveredAt
@@ -98,6 +98,18 @@ func (c *corpus) pending(s settings.Settings, d *domain, j int, url string, job 
 		HomePage: j < d.hosts, Freshness: 1})
 	row.QueuedRank = task.Rank(row.Priority, row.NextCrawl)
 	return row
+}
+
+// depthOf is how many hops URL j is from a seed. Breadth first, as crawls go:
+// home pages, what they link to, and the rest; so a link seldom shortens a path.
+func depthOf(d *domain, j int) int32 {
+	switch {
+	case j < d.hosts:
+		return 1
+	case j < 60*d.hosts:
+		return 2
+	}
+	return 3
 }
 
 // addition is the delta row that a later job wrote for row.
