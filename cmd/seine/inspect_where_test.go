@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // whereRow is a row for tests: a column's class is that of its value.
@@ -139,11 +139,10 @@ func FuzzLike(f *testing.F) {
 	f.Add("", "%%")
 	f.Add("äöü", "_ö_")
 	f.Fuzz(func(t *testing.T, s, pattern string) {
-		if len(s) > 12 || len(pattern) > 12 {
-			return
+		if len(s) > 12 || len(pattern) > 12 || !utf8.ValidString(s) || !utf8.ValidString(pattern) {
+			return // the slow one is of characters, and knows no broken ones
 		}
-		if got, want := likes(s, pattern), slowLikes([]rune(s), []rune(pattern)); got != want &&
-			fmt.Sprintf("%q", s) == fmt.Sprintf("%+q", s) {
+		if got, want := likes(s, pattern), slowLikes([]rune(s), []rune(pattern)); got != want {
 			t.Errorf("%q LIKE %q: %v, want %v", s, pattern, got, want)
 		}
 	})
