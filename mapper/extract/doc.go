@@ -2,10 +2,11 @@
 // language, the links it makes and the wishes it states about indexing and following.
 //
 // Extract makes one pass over the tokens of a body that is already freed of content codings. Plain
-// tokens it finds itself, the odd ones it leaves to the HTML tokenizer; they come out the same. Sitemap reads what robots.txt or a person calls a sitemap: XML, feeds, plain lists,
-// gzipped or not. Both are pure functions of their arguments: no I/O, no clock, no globals, so any
-// number of goroutines may call them at once. Neither fails and neither panics, whatever the bytes:
-// the worst answer is a page without text or a sitemap without entries.
+// tokens it finds itself, the odd ones it leaves to the HTML tokenizer; they come out the same.
+// Sitemap reads what robots.txt or a person calls a sitemap: XML, feeds, plain lists, gzipped or
+// not. Both are pure functions of their arguments: no I/O, no clock, no globals, so any number of
+// goroutines may call them at once. Neither fails and neither panics, whatever the bytes: the worst
+// answer is a page without text or a sitemap without entries.
 //
 // Guarantees: every string returned is valid UTF-8 and bounded by Limits; Link.URL is empty or an
 // absolute URL that weburl parses, without fragment; time and memory are linear in the body.

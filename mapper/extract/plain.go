@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Plain tokens are those whose ends are found by looking for single bytes: text up to the next
-// tag, tags, comments, the raw content of scripts and the like. What is odd in any way (a document that
+// Plain tokens are those whose ends are found by looking for single bytes: text up to the next tag,
+// tags, comments, the raw content of scripts and the like. What is odd in any way (a document that
 // ends in a tag, declarations, a script with a comment in it) is left to the tokenizer, which
 // decides what it means; TestPlainTokens and FuzzPlainTokens hold the two equal.
 

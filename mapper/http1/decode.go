@@ -51,12 +51,12 @@ func (x *exchange) decode() error {
 	return nil
 }
 
-// decodedRoom is how many times SpillBytes of a decoded body stay in memory: it exists for the
-// short while in which it is read, and a page that goes to a file for that costs more than it saves.
+// decodedRoom is how many times SpillBytes of a decoded body stay in memory: it exists for the short
+// while in which it is read, and a page that goes to a file for that costs more than it saves.
 const decodedRoom = 4
 
-// decodedSize guesses the size of a gzipped body from what its last member claims (RFC 1952, 2.3.1),
-// with room to find the end. It is a guess: the claim is bounded, and may be wrong.
+// decodedSize guesses the size of a gzipped body from what its last member claims (RFC 1952,
+// 2.3.1), with room to find the end. It is a guess: the claim is bounded, and may be wrong.
 func decodedSize(codings []string, raw *Spool) int64 {
 	var claim [4]byte
 	if len(codings) != 1 || codings[0] != "gzip" || raw.flushed > 0 || raw.Size() < int64(len(claim)) {

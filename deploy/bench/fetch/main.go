@@ -47,9 +47,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := run(ctx, o, os.Stdout)
+	var err error
 	if o.serve {
 		err = serve(os.Stdin, os.Stdout)
+	} else {
+		err = run(ctx, o, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fetch:", err)
@@ -81,9 +83,6 @@ func hostName(h int) string { return fmt.Sprintf("h%d.test", h) }
 
 // run starts the server and measures what o asks for.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.serve {
-		return nil
-	}
 	if o.hosts < 1 || o.runs < 1 {
 		return errors.New("-hosts and -runs must be at least 1")
 	}
