@@ -106,9 +106,9 @@ func (f *fetcher) discoveries(o *outcome, emit func(schema.Discovery)) {
 		if l.Verdict != schema.Accepted || l.DstURL == l.SrcURL {
 			continue
 		}
-		emit(schema.Discovery{Domain: l.DstDomain, Host: hostOf(l.DstURL), URL: l.DstURL, SrcDomain: l.SrcDomain, Kind: l.Kind, Depth: l.depth,
-			Priority: o.Source.Priority, Suspicion: l.suspicion, Seed: o.Source.Seed,
-			First: o.Source.First})
+		emit(schema.Discovery{Domain: l.DstDomain, Host: hostOf(l.DstURL), URL: l.DstURL,
+			SrcDomain: l.SrcDomain, Kind: l.Kind, Depth: l.depth, Priority: o.Source.Priority,
+			Suspicion: l.suspicion, Seed: o.Source.Seed, First: o.Source.First})
 	}
 }
 
