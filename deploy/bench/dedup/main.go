@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -67,6 +68,9 @@ func measure(dir string, threads int) error {
 	}
 	runs := []lsm.Run{{ID: "r1", Objects: []lsm.Object{known}}}
 	for _, name := range []string{"narrow", "wide", "thin"} {
+		if err := clean(filepath.Join(dir, name+".new-*")); err != nil {
+			return err
+		}
 		best, cpu := time.Hour, time.Hour
 		var n int64
 		var stats *lsm.Stats
@@ -84,6 +88,15 @@ func measure(dir string, threads int) error {
 			stats.Bytes.Load()+stats.SidecarBytes.Load(), stats.Requests.Load()+stats.SidecarRequests.Load())
 	}
 	return nil
+}
+
+// clean removes what a run with other threads left.
+func clean(pattern string) error {
+	old, err := filepath.Glob(pattern)
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // processTime is the CPU time used so far: on a busy machine the fairer figure.
