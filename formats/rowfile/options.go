@@ -12,11 +12,13 @@ var ErrCorrupt = errors.New("damaged Parquet file")
 // Codec is how pages are compressed.
 type Codec int
 
-// Codecs. Zstd is the default; Snappy and None are for tests and scratch.
+// Codecs. Zstd is the default; ZstdFast is for files that live for a round and
+// are written again then; Snappy and None are for tests and scratch.
 const (
 	Zstd Codec = iota
 	Snappy
 	None
+	ZstdFast
 )
 
 // Defaults and bounds.

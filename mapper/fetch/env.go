@@ -31,7 +31,8 @@ type Env struct {
 	Open  lsm.Opener
 	// Scratch is a directory that outlives the process: spools lie there.
 	Scratch string
-	Codec   rowfile.Codec
+	// Codec is that of the chunks, which reduce writes again: 0 is ZstdFast.
+	Codec rowfile.Codec
 	// Snapshot reads the manifest of a commit, Settings a version of the
 	// settings with defaults filled in, Scope what a job may crawl.
 	Snapshot func(ctx context.Context, n uint64) (*lsm.Manifest, error)
@@ -59,6 +60,9 @@ type Env struct {
 }
 
 func (e Env) filled() Env {
+	if e.Codec == rowfile.Zstd {
+		e.Codec = rowfile.ZstdFast
+	}
 	if e.Connections <= 0 {
 		e.Connections = 256
 	}
