@@ -46,7 +46,8 @@ func TestCompareSizes(t *testing.T) {
 		t.Error("the larger database comes first")
 	}
 	_, ratios, _ := strings.Cut(text, "10000000 known URLs to 1000000")
-	for _, want := range []string{"requests  4.500        4  MISSED", "rows decoded  1.000        4   holds"} {
+	for _, want := range []string{"requests  4.500        4  MISSED",
+		"rows decoded  1.000        4   holds"} {
 		if !strings.Contains(ratios, want) {
 			t.Errorf("no %q in %s", want, ratios)
 		}

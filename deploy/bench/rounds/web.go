@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -185,8 +186,8 @@ func (h *harvest) page(r *rand.Rand, d *domain, l *schema.List, row *schema.Fetc
 		MIMEDeclared: "text/html", MIMEDetected: "text/html", Charset: "utf-8", Language: "en",
 		Title: word(r.Uint64()) + " " + word(r.Uint64()), Text: text.String(),
 		ContentHash: r.Uint64() | 1, PayloadDigest: fmt.Sprintf("sha1:%032X", r.Uint64()),
-		SimHash: r.Uint64(), Bytes: pageBytes, Change: row.Change, ETag: fmt.Sprintf("%q", word(r.Uint64())),
-		BlobPath: row.BlobPath, BlobOffset: row.BlobOffset, BlobLength: row.BlobLength})
+		SimHash: r.Uint64(), Bytes: pageBytes, Change: row.Change,
+		ETag: fmt.Sprintf("%q", word(r.Uint64())), BlobPath: row.BlobPath, BlobOffset: row.BlobOffset, BlobLength: row.BlobLength})
 	h.linksOf(r, d, l)
 }
 
@@ -283,7 +284,7 @@ func (h *harvest) seal(ctx context.Context, e task.Env) (jobs.Result, error) {
 	})
 	var chunk tasklog.Chunk
 	var end tasklog.End
-	if err := cmp.Or(store(ctx, e, h.task, tasklog.Fetches, h.fetches, &chunk.Objects),
+	if err := errors.Join(store(ctx, e, h.task, tasklog.Fetches, h.fetches, &chunk.Objects),
 		store(ctx, e, h.task, tasklog.Pages, h.pages, &chunk.Objects),
 		store(ctx, e, h.task, tasklog.Links, h.links, &chunk.Objects),
 		store(ctx, e, h.task, tasklog.Robots, h.robots, &chunk.Objects),
