@@ -187,7 +187,8 @@ func (h *harvest) page(r *rand.Rand, d *domain, l *schema.List, row *schema.Fetc
 		Title: word(r.Uint64()) + " " + word(r.Uint64()), Text: text.String(),
 		ContentHash: r.Uint64() | 1, PayloadDigest: fmt.Sprintf("sha1:%032X", r.Uint64()),
 		SimHash: r.Uint64(), Bytes: pageBytes, Change: row.Change,
-		ETag: fmt.Sprintf("%q", word(r.Uint64())), BlobPath: row.BlobPath, BlobOffset: row.BlobOffset, BlobLength: row.BlobLength})
+		ETag: fmt.Sprintf("%q", word(r.Uint64())), BlobPath: row.BlobPath,
+		BlobOffset: row.BlobOffset, BlobLength: row.BlobLength})
 	h.linksOf(r, d, l)
 }
 
