@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"seine/formats/layout"
@@ -47,29 +48,35 @@ func keysOf(objects []lsm.Object) []layout.Key {
 }
 
 // whole is the relation of a table's whole rows that count, "" if it has no
-// object.
+// object. Objects without deltas are read apart: of these nothing is read but the
+// columns asked for, and to count their rows none.
 func (c *catalog) whole(table string) string {
-	var keys []layout.Key
-	deltas := false
+	var pure, mixed []layout.Key
 	for _, o := range c.objects(table) {
-		if o.Deltas < o.Rows {
-			keys = append(keys, o.Key)
+		switch {
+		case o.Deltas == 0:
+			pure = append(pure, o.Key)
+		case o.Deltas < o.Rows:
+			mixed = append(mixed, o.Key)
 		}
-		deltas = deltas || o.Deltas > 0
 	}
-	if len(keys) == 0 {
+	if len(pure)+len(mixed) == 0 {
 		return ""
 	}
-	superseded := c.superseded(table, keys)
-	from := c.read(keys, superseded != "")
-	where := ""
-	if deltas {
-		where = "\n  WHERE NOT delta"
+	superseded := c.superseded(table, slices.Concat(pure, mixed))
+	var parts []string
+	if len(pure) > 0 {
+		parts = append(parts, "SELECT * FROM "+c.read(pure, superseded != ""))
 	}
-	if superseded != "" {
-		from += " AS r\n  ANTI JOIN " + superseded + " AS s\n    ON s.file_name = r.filename AND s.row_number = r.file_row_number"
+	if len(mixed) > 0 {
+		parts = append(parts, "SELECT * FROM "+c.read(mixed, superseded != "")+"\n  WHERE NOT delta")
 	}
-	return "(SELECT * FROM " + from + where + ")"
+	rows := "(" + strings.Join(parts, "\n  UNION ALL BY NAME ") + ")"
+	if superseded == "" {
+		return rows
+	}
+	return "(SELECT * FROM " + rows + " AS r\n  ANTI JOIN " + superseded +
+		" AS s\n    ON s.file_name = r.filename AND s.row_number = r.file_row_number)"
 }
 
 // superseded is the relation (file_name, row_number) of the rows of some objects

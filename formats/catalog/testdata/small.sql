@@ -21,11 +21,13 @@ SELECT u.domain, u.host, u.url, CAST(md5(u.url) AS UUID) AS url_id,
   CASE WHEN d.queue IS NULL THEN u.queued ELSE d.queue.queued END AS queued,
   CASE WHEN d.queue IS NULL THEN u.queued_rank ELSE d.queue.queued_rank END AS queued_rank,
   u.round
-FROM (SELECT * FROM read_parquet([
+FROM (SELECT * FROM (SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/urls.parquet',
-    '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls.parquet',
+    '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls.parquet'], union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false)
+  UNION ALL BY NAME SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls.parquet',
-    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet'], union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false) AS r
+    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet'], union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false)
+  WHERE NOT delta) AS r
   ANTI JOIN (SELECT n.file_name, l.row AS row_number FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls-superseded.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls-superseded.parquet',
@@ -35,8 +37,7 @@ FROM (SELECT * FROM read_parquet([
       ('rounds/00000002/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls.parquet'),
       ('rounds/00000003/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls.parquet'),
       ('rounds/00000004/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet')) AS n(object, file_name) USING (object)) AS s
-    ON s.file_name = r.filename AND s.row_number = r.file_row_number
-  WHERE NOT delta) AS u
+    ON s.file_name = r.filename AND s.row_number = r.file_row_number) AS u
 LEFT JOIN (SELECT url, sum(inlinks)::BIGINT AS inlinks, min(depth)::INTEGER AS depth,
     arg_max(struct_pack(queued := queued::BIGINT, queued_rank := queued_rank::BIGINT, priority := priority::FLOAT), seq)
       FILTER (WHERE queued IS NOT NULL) AS queue, bool_or(listed) AS listed
@@ -65,11 +66,11 @@ SELECT t.domain, nullif(t.host, '') AS host, t.delay_ms,
   t.backoff_until, coalesce(t.backoffs, 0)::INTEGER AS backoffs,
   coalesce(t.error_count, 0)::INTEGER AS error_count, t.next_slot, t.known, t.pending,
   t.pages, t.failed, coalesce(t.near_duplicates, 0)::BIGINT AS near_duplicates, t.round
-FROM (SELECT * FROM read_parquet([
+FROM (SELECT * FROM (SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/domains.parquet',
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/domains.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains.parquet',
-    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet'], union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false) AS r
+    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet'], union_by_name = true, filename = true, file_row_number = true, hive_partitioning = false)) AS r
   ANTI JOIN (SELECT n.file_name, l.row AS row_number FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/domains-superseded.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains-superseded.parquet',
