@@ -159,6 +159,9 @@ func decodeLevels(dst []uint8, src []byte, most uint8, n int) ([]uint8, error) {
 	for 1<<width <= int(most) {
 		width++
 	}
+	if err := checkRuns(src, width, n); err != nil {
+		return nil, err
+	}
 	e := rle.Encoding{BitWidth: width}
 	dst, err := e.DecodeLevels(slices.Grow(dst[:0], n), src)
 	if err != nil {
@@ -191,6 +194,12 @@ func (t *table) decodeValues(p *page, id chunkID, enc format.Encoding, b []byte,
 		return nil
 	}
 	if p.dict, err = t.dictionary(id); err != nil {
+		return err
+	}
+	if len(b) == 0 {
+		return fmt.Errorf("%w: no dictionary indexes", ErrCorrupt)
+	}
+	if err := checkRuns(b[1:], int(b[0]), n); err != nil {
 		return err
 	}
 	p.index, err = parquet.RLEDictionary.DecodeInt32(slices.Grow(p.index[:0], n), b)
@@ -290,9 +299,15 @@ func (v *values) decode(l *leaf, enc format.Encoding, b []byte, n int) (err erro
 		v.double, err = new(plain.Encoding).DecodeDouble(v.double[:0], b)
 		got = len(v.double)
 	case enc == format.DeltaBinaryPacked && l.typ == format.Int32:
+		if _, err := checkPacked(b, n); err != nil {
+			return err
+		}
 		v.int32, err = parquet.DeltaBinaryPacked.DecodeInt32(v.int32[:0], b)
 		got = len(v.int32)
 	case enc == format.DeltaBinaryPacked && l.typ == format.Int64:
+		if _, err := checkPacked(b, n); err != nil {
+			return err
+		}
 		v.int64, err = parquet.DeltaBinaryPacked.DecodeInt64(v.int64[:0], b)
 		got = len(v.int64)
 	case l.typ == format.ByteArray:
@@ -311,8 +326,18 @@ func (v *values) decodeStrings(enc format.Encoding, b []byte, n int) (err error)
 	case format.Plain:
 		v.data, v.offsets, err = new(plain.Encoding).DecodeByteArray(v.data[:0], b, v.offsets)
 	case format.DeltaByteArray:
+		var rest []byte
+		if rest, err = checkPacked(b, n); err == nil {
+			_, err = checkPacked(rest, n)
+		}
+		if err != nil {
+			return err
+		}
 		v.data, v.offsets, err = parquet.DeltaByteArray.DecodeByteArray(v.data[:0], b, v.offsets)
 	case format.DeltaLengthByteArray:
+		if _, err := checkPacked(b, n); err != nil {
+			return err
+		}
 		v.data, v.offsets, err = parquet.DeltaLengthByteArray.DecodeByteArray(v.data[:0], b, v.offsets)
 	default:
 		err = fmt.Errorf("strings in encoding %s", enc)
