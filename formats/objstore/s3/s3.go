@@ -176,11 +176,31 @@ func endsAt(contentRange string, end int64) bool {
 // Put is one PUT request, more only while the server says that it decided nothing.
 func (s *Store) Put(ctx context.Context, key string, body objstore.Body,
 	o objstore.PutOptions) error {
-	err := s.put(ctx, key, body, o)
+	err := s.taken(ctx, key, body, o)
+	if err == nil {
+		err = s.put(ctx, key, body, o)
+	}
 	if errors.Is(err, objstore.ErrExists) {
 		return objstore.Exists(ctx, s, key, body, o)
 	}
 	return err
+}
+
+// largeBody is from where a body does not fit into the socket's buffers. A server
+// that refuses the condition need not read such a body, and a client that still
+// writes then sees a reset, not the refusal: ask first whether the key is taken.
+const largeBody = 64 << 10
+
+// taken is ErrExists if a large body would be sent in vain. Whatever else is wrong
+// the put itself will tell.
+func (s *Store) taken(ctx context.Context, key string, body objstore.Body, o objstore.PutOptions) error {
+	if !o.IfAbsent || body.Size() < largeBody {
+		return nil
+	}
+	if _, err := s.Stat(ctx, key); err == nil {
+		return fmt.Errorf("put %s: %w", key, objstore.ErrExists)
+	}
+	return nil
 }
 
 func (s *Store) put(ctx context.Context, key string, body objstore.Body,
