@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +29,24 @@ type run struct {
 	out, err string
 }
 
+// shared is a buffer that takes writes at once, as a file does.
+type shared struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
 // line is a command line that is being prepared.
 type line struct {
 	web     *webtest.Web
@@ -38,7 +57,7 @@ type line struct {
 
 func (l line) run(t *testing.T, args ...string) run {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out, errs shared
 	if l.signals == nil {
 		l.signals = make(chan os.Signal, 2)
 	}
