@@ -7,8 +7,9 @@ import (
 	"seine/formats/rowfile"
 )
 
-// Costs in nanoseconds, measured on one core (bench_test.go): they decide
-// between asking a filter and reading pages, nothing else hangs on them.
+// Costs in nanoseconds on one core, estimated from the libraries' rates, not
+// measured on this code: they decide between asking a filter and reading pages,
+// nothing else hangs on them.
 const (
 	pageCost   = 65_000 // read and decode a page of 1,024 keys
 	filterCost = 40_000 // read and unpack the filter of 64 Ki rows
