@@ -110,42 +110,6 @@ func (l Link) HasRel(token string) bool {
 	return false
 }
 
-// The kinds of link. KindRedirect and KindSitemap entries come from those who follow redirects and
-// read sitemaps; Extract itself gives KindSitemap only for <link rel=sitemap>.
-const (
-	KindA         = "a"
-	KindArea      = "area"
-	KindFrame     = "frame"
-	KindIframe    = "iframe"
-	KindRefresh   = "refresh"
-	KindCanonical = "canonical"
-	KindRedirect  = "redirect"
-	KindSitemap   = "sitemap"
-	KindImg       = "img"
-	KindScript    = "script"
-	KindCSS       = "css"
-	KindMedia     = "media"
-	KindEmbed     = "embed"
-	KindForm      = "form" // recorded, never followed
-	KindOG        = "og"   // og:url
-	KindFeed      = "feed" // an item of a feed, or <link rel=alternate> to a feed
-	KindLink      = "link" // any other <link> between documents: next, alternate, author …
-)
-
-// Followed reports whether links of a kind lead to pages that a crawl asks for. embeds adds what
-// pages are built of. Forms are never followed; feed entries, og:url and the other <link>s are
-// recorded only.
-func Followed(kind string, embeds bool) bool {
-	switch kind {
-	case KindA, KindArea, KindFrame, KindIframe, KindRefresh, KindCanonical, KindRedirect,
-		KindSitemap:
-		return true
-	case KindImg, KindScript, KindCSS, KindMedia, KindEmbed:
-		return embeds
-	}
-	return false
-}
-
 // Limits bound what is kept of one body. A field that is zero or less means its default.
 type Limits struct {
 	Links     int // distinct links; 10,000

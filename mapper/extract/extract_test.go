@@ -171,8 +171,9 @@ func TestExtractFaults(t *testing.T) {
 func TestFollowed(t *testing.T) {
 	for kinds, want := range map[string][2]bool{ // without embeds, with them
 		"a area frame iframe refresh canonical redirect sitemap": {true, true},
-		"img script css media embed":                             {false, true},
-		"form og feed link other":                                {false, false},
+		"feed og link":               {true, true},
+		"img script css media embed": {false, true},
+		"form data other":            {false, false},
 	} {
 		for kind := range strings.FieldsSeq(kinds) {
 			if got := [2]bool{Followed(kind, false), Followed(kind, true)}; got != want {

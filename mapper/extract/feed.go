@@ -220,7 +220,7 @@ func (x *extraction) feed(src []byte) {
 	f := feedReader{
 		xmlReader: newXMLReader(src), lim: x.lim,
 		onItem: x.feedItem, onEdge: c.breakLine,
-		onLink: func(href, rel string) { x.links.add(KindLink, []byte(href), rel) },
+		onLink: x.feedLink,
 		onText: func(b []byte) { plainText(b, &c) },
 	}
 	f.run()
@@ -229,6 +229,15 @@ func (x *extraction) feed(src []byte) {
 	if f.base != "" {
 		x.resolver.setBase(f.base)
 	}
+}
+
+// feedLink takes a link of the feed itself: its site, its next page, or its own address.
+func (x *extraction) feedLink(href, rel string) {
+	kind := KindData
+	if rel == "" || forReaders(Link{Rel: rel}, "") {
+		kind = KindLink
+	}
+	x.links.add(kind, []byte(href), rel)
 }
 
 func (x *extraction) feedItem(item feedItem) {

@@ -33,7 +33,7 @@ func TestFeedRSS(t *testing.T) {
 	want := []Link{
 		{Href: "http://h.test/", URL: "http://h.test/", Kind: KindLink},
 		{Href: "http://h.test/feeds/all.xml", URL: "http://h.test/feeds/all.xml", Rel: "self",
-			Kind: KindLink},
+			Kind: KindData},
 		{Href: "http://h.test/1?a=1&b=2", URL: "http://h.test/1?a=1&b=2", Anchor: "One bold",
 			Kind: KindFeed},
 		{Href: "/pod.mp3", URL: "http://h.test/pod.mp3", Kind: KindMedia},

@@ -174,13 +174,11 @@ func (s *scanner) linkKind(l Link) string {
 		return KindEmbed
 	case l.HasRel("dns-prefetch"), l.HasRel("preconnect"):
 		return ""
-	case l.HasRel("alternate"):
-		switch typ, _ := s.attr("type"); essence(string(typ)) {
-		case typeRSS, typeAtom, "application/feed+json", "text/rss", "application/rdf+xml":
-			return KindFeed
-		}
 	}
-	return KindLink
+	if typ, _ := s.attr("type"); forReaders(l, essence(string(typ))) {
+		return KindLink
+	}
+	return KindData
 }
 
 func (s *scanner) preloadKind() string {

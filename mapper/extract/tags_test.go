@@ -76,8 +76,11 @@ func TestLinkElement(t *testing.T) {
 		{`rel=preload as=script`, "script"}, {`rel=preload as=style`, "css"},
 		{`rel=preload as=image`, "img"}, {`rel=preload as=font`, "embed"}, {`rel=prefetch`, "embed"},
 		{`rel=modulepreload`, "script"}, {`rel=manifest`, "embed"}, {`rel=sitemap`, "sitemap"},
-		{`rel=alternate type="application/rss+xml"`, "feed"},
-		{`rel=alternate type="application/atom+xml; charset=utf-8"`, "feed"},
+		{`rel=alternate type="application/rss+xml"`, "data"},
+		{`rel=alternate type="application/atom+xml; charset=utf-8"`, "data"},
+		{`rel=alternate type="text/html" hreflang=fr`, "link"}, {`rel=pingback`, "data"},
+		{`rel=shortlink`, "data"}, {`rel=search type="application/opensearchdescription+xml"`, "data"},
+		{`rel="https://api.w.org/"`, "data"}, {`rel=prev type="application/xhtml+xml"`, "link"},
 		{`rel=alternate hreflang=de`, "link"}, {`rel=next`, "link"}, {`rel=author`, "link"},
 		{`rel=dns-prefetch`, ""}, {`rel=preconnect`, ""}, {`rel=""`, ""}, {`itemprop=url`, ""},
 	} {

@@ -83,6 +83,11 @@ var linkCases = []struct {
 		[]string{"area accepted http://h.test/dir/ar", "canonical accepted http://h.test/c",
 			"form embed http://h.test/dir/fo", "iframe accepted http://h.test/dir/if",
 			"refresh accepted http://h.test/dir/r"}},
+	{"a link element is followed to documents, not to data", linkPage,
+		`<link rel=next href=n><link rel=alternate hreflang=de href=/de/>` +
+			`<link rel=alternate type="application/rss+xml" href=/rss><link rel=pingback href=/ping>`,
+		[]string{"data embed http://h.test/ping", "data embed http://h.test/rss",
+			"link accepted http://h.test/de/", "link accepted http://h.test/dir/n"}},
 	{"a refresh goes by the base", linkPage,
 		`<base href="/b/"><meta http-equiv="Refresh" content="0;URL='next.html'">`,
 		[]string{"refresh accepted http://h.test/b/next.html"}},
@@ -113,6 +118,38 @@ func TestLinksOfAPage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEmbedsAreFollowedOnDemand: with embeds what pages are built of is asked for, and still no
+// form and nothing that is for programs.
+func TestEmbedsAreFollowedOnDemand(t *testing.T) {
+	s := newScript()
+	s.replies["h.test/"] = html(`<img src=i><form action=f></form><link rel=stylesheet href=c>` +
+		`<link rel=pingback href=p>`)
+	trial(t, s, settings.Settings{Embeds: true}, []string{"http://h.test/"},
+		func(t *testing.T, _ *world, l *left) {
+			want := []string{"css accepted http://h.test/c", "data embed http://h.test/p",
+				"form embed http://h.test/f", "img accepted http://h.test/i"}
+			if diff := cmp.Diff(want, l.described("http://h.test/")); diff != "" {
+				t.Error(diff)
+			}
+		})
+}
+
+// TestItemsOfAFeedAreFollowed: a feed that was fetched is a page whose items are links.
+func TestItemsOfAFeedAreFollowed(t *testing.T) {
+	s := newScript()
+	s.replies["h.test/feed"] = typed("application/rss+xml",
+		`<?xml version="1.0"?><rss version="2.0"><channel><link>http://h.test/</link>`+
+			`<item><link>/1</link><enclosure url="/1.mp3"/></item></channel></rss>`)
+	trial(t, s, settings.Settings{}, []string{"http://h.test/feed"},
+		func(t *testing.T, _ *world, l *left) {
+			want := []string{"feed accepted http://h.test/1", "link accepted http://h.test/",
+				"media embed http://h.test/1.mp3"}
+			if diff := cmp.Diff(want, l.described("http://h.test/feed")); diff != "" {
+				t.Error(diff)
+			}
+		})
 }
 
 // TestLongAttributes: whole or dropped, never cut, and soon.

@@ -11,19 +11,6 @@ import (
 	"seine/mapper/extract"
 )
 
-// follows says whether links of a kind lead to pages.
-func (f *fetcher) follows(kind string) bool {
-	switch kind {
-	case extract.KindA, extract.KindArea, extract.KindFrame, extract.KindIframe, extract.KindRefresh,
-		extract.KindCanonical, extract.KindRedirect, extract.KindSitemap, extract.KindFeed,
-		extract.KindOG, extract.KindLink:
-		return true
-	case extract.KindForm:
-		return false
-	}
-	return f.set.Embeds
-}
-
 // linksOf gives each link of a page its verdict, behind those that the outcome has.
 func (f *fetcher) linksOf(o *outcome, p *extract.Page) []link {
 	links := slices.Grow(o.links, len(p.Links))
@@ -37,7 +24,7 @@ func (f *fetcher) linksOf(o *outcome, p *extract.Page) []link {
 		case found.Refused != "":
 			l = f.bare(o, found.Kind)
 			l.Verdict = refusal(found.Refused)
-		case !f.follows(found.Kind):
+		case !extract.Followed(found.Kind, f.set.Embeds):
 			l = f.bare(o, found.Kind)
 			l.Verdict, l.DstURL = schema.LinkEmbed, bounded(found.URL, f.set.MaxURLLength)
 		default:

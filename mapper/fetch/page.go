@@ -10,6 +10,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/warc"
 	"seine/formats/weburl"
+	"seine/mapper/extract"
 	"seine/mapper/http1"
 	"seine/mapper/polite"
 )
@@ -222,7 +223,7 @@ func (f *fetcher) redirected(u weburl.Normal, x *answer, o *outcome) {
 	}
 	o.Fetch.Reason, o.Fetch.RedirectTo = schema.Redirected, target
 	// A redirect is the same page in another place: depth and priority go along.
-	l := f.link(o, target, "redirect", o.Source.Depth, false)
+	l := f.link(o, target, extract.KindRedirect, o.Source.Depth, false)
 	if location != target {
 		l.Href = location
 	}
