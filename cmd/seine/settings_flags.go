@@ -36,6 +36,8 @@ var settingMeans = map[string]string{
 	"address_connections": "connections to one address at once",
 	"address_rate":        "requests a second to one address",
 	"connections":         "connections at once",
+	"bandwidth":           "bytes a second that a worker takes in; 0 is no cap",
+	"domain_bandwidth":    "bytes a second from one domain; 0 is no cap",
 	"max_url_length":      "bytes of a URL",
 	"max_segments":        "segments of a path",
 	"max_params":          "parameters of a query",

@@ -37,6 +37,16 @@ type Conn interface {
 	Rerun(ctx context.Context, r state.Rerun) error
 	// Commit lets a blocked round end without what failed.
 	Commit(ctx context.Context, c state.CommitPartial) error
+	// Heed says that a version of the settings has been put. When it returns,
+	// the coordinator has read it: a pause holds, and the workers hear of the
+	// rest with their next heartbeats. Without it the coordinator finds the
+	// version by itself, a little later.
+	Heed(ctx context.Context, s Settings) error
+}
+
+// Settings names a version of the settings.
+type Settings struct {
+	Version uint64 `json:"version"`
 }
 
 // Submitted answers a submit.
@@ -52,6 +62,9 @@ type Status struct {
 	Queued  []Job    `json:"queued"` // oldest first
 	// Idle: nothing is open, queued, or about to be compacted.
 	Idle bool `json:"idle"`
+	// Settings is the newest version of the settings that the coordinator knows.
+	Settings uint64       `json:"settings,omitempty"`
+	Paused   *state.Pause `json:"paused,omitempty"`
 	// Trouble is what the coordinator tries in vain at the moment.
 	Trouble string `json:"trouble,omitempty"`
 }
@@ -85,6 +98,7 @@ type Job struct {
 	Since     int64            `json:"since,omitempty"`    // when the stage began
 	Deadline  int64            `json:"deadline,omitempty"` // hard stop of fetching
 	Ended     int64            `json:"ended,omitempty"`
+	Held      bool             `json:"held,omitempty"` // a pause holds it
 	Cancelled bool             `json:"cancelled,omitempty"`
 	Commit    uint64           `json:"commit,omitempty"` // the snapshot that holds it
 	Counts    map[string]int64 `json:"counts,omitempty"` // of an ended job

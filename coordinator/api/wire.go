@@ -29,6 +29,7 @@ const (
 	PathCancel    = "/v1/cancel"
 	PathRerun     = "/v1/rerun"
 	PathCommit    = "/v1/commit"
+	PathSettings  = "/v1/settings"
 	PathClaim     = "/v1/worker/claim"
 	PathHeartbeat = "/v1/worker/heartbeat"
 	PathComplete  = "/v1/worker/complete"

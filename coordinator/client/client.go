@@ -80,6 +80,11 @@ func (c *Client) Commit(ctx context.Context, p state.CommitPartial) error {
 	return send(ctx, c, api.PathCommit, p)
 }
 
+// Heed implements api.Conn.
+func (c *Client) Heed(ctx context.Context, s api.Settings) error {
+	return send(ctx, c, api.PathSettings, s)
+}
+
 // Claim implements worker.Conn.
 func (c *Client) Claim(ctx context.Context, ask worker.Claim) ([]jobs.Task, error) {
 	return post[[]jobs.Task](ctx, c, api.PathClaim, ask)

@@ -71,6 +71,9 @@ type Leader struct {
 	version uint64
 	changed chan struct{} // closed at the next change
 
+	settings Settings   // newest that was read
+	looking  sync.Mutex // looks follow one another
+
 	compacted bool
 	planning  *planning // only the loop touches it
 	retry     retry     // only the loop touches it

@@ -41,6 +41,16 @@ type Ledger interface {
 	// CompactNext picks the compaction that is due at the newest snapshot, or
 	// nil. Kind and Compact are filled.
 	CompactNext(ctx context.Context) (*state.Submission, error)
+	// Settings reads the newest version of the settings, and its pause. known is
+	// the newest version that was read before, 0: none; looking whether there is
+	// a newer one is cheap.
+	Settings(ctx context.Context, known uint64) (Settings, error)
+}
+
+// Settings is what the coordinator heeds of the crawl's settings.
+type Settings struct {
+	Version uint64
+	Paused  *state.Pause // nil: nothing is
 }
 
 // Draft is a submission that is about to be planned.

@@ -31,6 +31,16 @@ func (l *Leader) lead(ctx context.Context) error {
 		return err
 	}
 	l.install()
+	ctx, cancel := context.WithCancel(ctx)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		l.lookRegularly(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-looked
+	}()
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
 	for {
@@ -77,8 +87,10 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the open jobs from the store: %w", err)
 	}
-	_, err = l.apply(ctx, state.Takeover{Epoch: epoch, Open: open})
-	return err
+	if _, err = l.apply(ctx, state.Takeover{Epoch: epoch, Open: open}); err != nil {
+		return err
+	}
+	return l.look(ctx) // before anything is granted: the crawl may be paused
 }
 
 // step applies all that is due, then does one duty outside the log.

@@ -71,10 +71,11 @@ func (l *Leader) read(ctx context.Context, f func(*state.State)) error {
 // Status implements api.Conn.
 func (l *Leader) Status(ctx context.Context) (st api.Status, err error) {
 	err = l.read(ctx, func(s *state.State) {
-		st = api.Status{Epoch: s.Epoch, Trouble: l.trouble,
-			Idle: len(s.Open) == 0 && len(s.Queue) == 0 && l.compacted}
+		st = api.Status{Epoch: s.Epoch, Trouble: l.trouble, Settings: l.settings.Version,
+			Paused: s.Paused,
+			Idle:   len(s.Open) == 0 && len(s.Queue) == 0 && l.compacted}
 		for _, j := range s.Open {
-			st.Open = append(st.Open, l.openJob(j))
+			st.Open = append(st.Open, l.openJob(s, j))
 		}
 		for _, q := range s.Queue {
 			st.Queued = append(st.Queued, l.queuedJob(q))
@@ -104,7 +105,7 @@ func (l *Leader) Jobs(ctx context.Context) (all []api.Job, err error) {
 			all = append(all, l.endedJob(e))
 		}
 		for _, j := range s.Open {
-			all = append(all, l.openJob(j))
+			all = append(all, l.openJob(s, j))
 		}
 		for _, q := range s.Queue {
 			all = append(all, l.queuedJob(q))
@@ -141,7 +142,7 @@ func (l *Leader) find(ctx context.Context, ref state.JobRef) (found api.Job, err
 		}
 		for _, j := range s.Open {
 			if is(j.Spec.Job, j.Spec.RequestID) {
-				found, ok = l.openJob(j), true
+				found, ok = l.openJob(s, j), true
 			}
 		}
 		for _, q := range s.Queue {
@@ -171,12 +172,13 @@ func (l *Leader) endedJob(e state.Summary) api.Job {
 
 // openJob copies what is told of an open job: what is returned is read after
 // the locks are given up.
-func (l *Leader) openJob(j *state.Job) api.Job {
+func (l *Leader) openJob(s *state.State, j *state.Job) api.Job {
 	spec := j.Spec
 	v := api.Job{
 		Version: l.version, Job: spec.Job, RequestID: spec.RequestID, Kind: spec.Kind,
 		Phase: j.Phase, Outcome: j.Outcome, Stage: j.Stage, Spec: &spec, Opened: j.Opened,
-		Since: j.Since, Deadline: j.Deadline, Cancelled: j.Cancelled, Error: j.Reason(),
+		Since: j.Since, Deadline: j.Deadline, Held: s.Held(j), Cancelled: j.Cancelled,
+		Error: j.Reason(),
 	}
 	stages, _ := jobs.Stages(spec.Kind) // an open job's kind is known
 	for _, stage := range stages {

@@ -107,7 +107,8 @@ func (l *Leader) Heartbeat(ctx context.Context, h worker.Heartbeat) (worker.Orde
 	if err := l.node.Verify(ctx); err != nil {
 		return worker.Orders{}, away(err)
 	}
-	orders := worker.Orders{Tasks: make([]worker.Order, len(h.Tasks))}
+	orders := worker.Orders{Tasks: make([]worker.Order, len(h.Tasks)),
+		Deadlines: make([]int64, len(h.Tasks))}
 	wall := time.Now().UnixMilli()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,8 +118,12 @@ func (l *Leader) Heartbeat(ctx context.Context, h worker.Heartbeat) (worker.Orde
 	l.node.View(func(s *state.State) {
 		for i, b := range h.Tasks {
 			orders.Tasks[i] = l.renew(s, h.Worker, b, came, wall)
+			if j, ok := s.Job(b.Job); ok && b.Stage == jobs.StageFetch {
+				orders.Deadlines[i] = j.Deadline
+			}
 		}
 	})
+	orders.Settings = l.settings.Version
 	l.change()
 	return orders, nil
 }
@@ -139,7 +144,10 @@ func (l *Leader) renew(s *state.State, id string, b worker.Beat, came, wall int6
 	le.began = true
 	le.until = max(le.until, came+worker.LeaseTime.Milliseconds())
 	l.reports[b.TaskRef] = b.Report
-	if j.Stopped(wall) {
+	switch {
+	case s.Held(j):
+		return worker.Hold
+	case j.Stopped(wall):
 		return worker.Stop
 	}
 	return worker.Continue

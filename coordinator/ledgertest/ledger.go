@@ -32,6 +32,7 @@ type Ledger struct {
 	done        map[jobs.TaskRef]jobs.Result
 	highest     map[jobs.TaskRef]uint64
 	compactions []jobs.Compact
+	settings    leader.Settings
 }
 
 // Commit is one commit object.
@@ -85,6 +86,13 @@ func (l *Ledger) WantCompaction(c jobs.Compact) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.compactions = append(l.compactions, c)
+}
+
+// PutSettings makes s the newest version of the settings.
+func (l *Ledger) PutSettings(s leader.Settings) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settings = s
 }
 
 // Commits are the commits so far, oldest first.
@@ -234,6 +242,11 @@ func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Publ
 		}
 		return leader.Published{Commit: uint64(len(l.commits)), Counts: c.Counts}, nil
 	})
+}
+
+// Settings implements leader.Ledger.
+func (l *Ledger) Settings(ctx context.Context, _ uint64) (leader.Settings, error) {
+	return around(ctx, l, "settings", func() (leader.Settings, error) { return l.settings, nil })
 }
 
 // CompactNext implements leader.Ledger.

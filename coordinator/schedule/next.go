@@ -71,6 +71,9 @@ func Next(f Facts, now int64) []state.Payload {
 	if move := progress(j); move != nil {
 		return append(due, move)
 	}
+	if f.State.Held(j) {
+		return due
+	}
 	return append(due, grants(f, j, now)...)
 }
 
@@ -85,7 +88,7 @@ func Outside(f Facts) Duty {
 	// an open round may name.
 	case !f.Compacted:
 		return Compact
-	case f.Planned || len(f.State.Queue) > 0:
+	case f.Planned || len(f.State.Queue) > 0 && !f.State.Waits(f.State.Queue[0]):
 		return Plan
 	}
 	return Nothing

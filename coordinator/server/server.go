@@ -35,6 +35,7 @@ func Handler(conn api.Conn) http.Handler {
 	post(mux, api.PathCancel, silent[state.Cancel](conn.Cancel))
 	post(mux, api.PathRerun, silent[state.Rerun](conn.Rerun))
 	post(mux, api.PathCommit, silent[state.CommitPartial](conn.Commit))
+	post(mux, api.PathSettings, silent[api.Settings](conn.Heed))
 	post(mux, api.PathClaim, conn.Claim)
 	post(mux, api.PathHeartbeat, conn.Heartbeat)
 	post(mux, api.PathComplete, silent[worker.Completion](conn.Complete))

@@ -58,6 +58,7 @@ func (f *fake) note(asked any) error {
 func (f *fake) Cancel(_ context.Context, c state.Cancel) error        { return f.note(c) }
 func (f *fake) Rerun(_ context.Context, r state.Rerun) error          { return f.note(r) }
 func (f *fake) Commit(_ context.Context, c state.CommitPartial) error { return f.note(c) }
+func (f *fake) Heed(_ context.Context, s api.Settings) error          { return f.note(s) }
 func (f *fake) Complete(_ context.Context, c worker.Completion) error { return f.note(c) }
 func (f *fake) Fail(_ context.Context, c worker.Failure) error        { return f.note(c) }
 func (f *fake) Leave(_ context.Context, l worker.Leave) error         { return f.note(l) }
@@ -110,6 +111,8 @@ func TestCalls(t *testing.T) {
 			}, nil},
 		{"commit", state.CommitPartial{Job: 3},
 			func() (any, error) { return nil, c.Commit(ctx, state.CommitPartial{Job: 3}) }, nil},
+		{"heed", api.Settings{Version: 8},
+			func() (any, error) { return nil, c.Heed(ctx, api.Settings{Version: 8}) }, nil},
 		{"claim", worker.Claim{Worker: "w", Fetch: 2, Other: 1},
 			func() (any, error) {
 				return c.Claim(ctx, worker.Claim{Worker: "w", Fetch: 2, Other: 1})

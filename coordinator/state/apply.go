@@ -72,6 +72,10 @@ func decode(c Command) (func(*State) Result, error) {
 		return bind(c, (*State).leave)
 	case KindTakeover:
 		return bind(c, (*State).takeover)
+	case KindPause:
+		return bind(c, (*State).pause)
+	case KindResume:
+		return bind(c, (*State).resume)
 	}
 	return nil, fmt.Errorf("%w (kind %q)", ErrUnknown, c.Kind)
 }

@@ -153,7 +153,7 @@ func TestUnknownCommands(t *testing.T) {
 		name   string
 		change func(*Command)
 	}{
-		{"kind", func(c *Command) { c.Kind = "pause" }},
+		{"kind", func(c *Command) { c.Kind = "freeze" }},
 		{"format", func(c *Command) { c.Format = 2 }},
 		{"payload", func(c *Command) { c.Payload = []byte(`{"worker":7}`) }},
 	} {

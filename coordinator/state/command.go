@@ -16,7 +16,7 @@ const Format = 1
 // it would be to disagree with the others, so the node stops.
 var ErrUnknown = errors.New("unknown command in the coordinator's log: use a newer seine")
 
-// Kind is a kind of command. "pause" and "resume" are kept for holding a crawl.
+// Kind is a kind of command.
 type Kind string
 
 // The kinds of commands, and the payload of each.
@@ -38,6 +38,8 @@ const (
 	KindJoin       Kind = "join"       // Join
 	KindLeave      Kind = "leave"      // Leave
 	KindTakeover   Kind = "takeover"   // Takeover
+	KindPause      Kind = "pause"      // Pause
+	KindResume     Kind = "resume"     // Resume
 )
 
 // Payload is what a command carries; each knows its kind.

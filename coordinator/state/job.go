@@ -186,7 +186,7 @@ func (s *State) cancel(p Cancel) Result {
 			"by cancel --discard", p.Job)
 	default:
 		j.Phase, j.Cancelled = Running, true
-		j.Deadline = s.Clock
+		j.Deadline, j.HeldAt = s.Clock, 0
 		j.closeFailed(true)
 	}
 	return r

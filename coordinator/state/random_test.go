@@ -108,6 +108,10 @@ func (d *dice) payload(s *State) Payload {
 	case 21, 22:
 		return Fail{AttemptRef: jobs.AttemptRef{TaskRef: ref, Attempt: attempt},
 			Parsing: []string{"http://a/"}, Excused: d.IntN(3) == 0, Error: "x"}
+	case 31:
+		return Pause{Round: uint64(d.IntN(2)) * job, At: 1 + s.Clock, By: "o"}
+	case 32, 33:
+		return Resume{}
 	case 23, 24, 25:
 		return Advance{Job: job, Stage: stage}
 	case 26, 27, 28, 29, 30:

@@ -89,6 +89,7 @@ type State struct {
 	Queue   []Submission       `json:"queue"` // not yet planned, oldest first
 	Workers map[string]*Worker `json:"workers"`
 	Ended   []Summary          `json:"ended"` // at most Summaries, oldest first
+	Paused  *Pause             `json:"paused,omitempty"`
 }
 
 // New is the state before the first command.
@@ -122,7 +123,9 @@ type Job struct {
 	Since   int64                 `json:"since"` // ms; when the stage began
 	Tasks   map[jobs.Stage][]Task `json:"tasks"` // of the stages that began
 	// Deadline is the hard stop of fetching, ms; 0: not fetching yet.
-	Deadline  int64 `json:"deadline,omitempty"`
+	Deadline int64 `json:"deadline,omitempty"`
+	// HeldAt is since when a pause makes the clock stand, ms; 0: it runs.
+	HeldAt    int64 `json:"held_at,omitempty"`
 	Cancelled bool  `json:"cancelled,omitempty"`
 	// Partial gives failed fetch tasks a closing attempt where the round would
 	// block.

@@ -17,6 +17,8 @@ func (s *State) grant(p Grant) Result {
 		return refusal(ErrNoJob, "grant %s", p.Task)
 	case j != s.Writing() || j.Phase != Running || j.Stage != p.Task.Stage || t.Phase != Waiting:
 		return refusal(ErrPhase, "grant %s", p.Task)
+	case s.Held(j):
+		return refusal(ErrPhase, "grant %s: the round is paused", p.Task)
 	case s.Workers[p.Worker] == nil:
 		return refusal(ErrPhase, "grant %s: worker %q is not known", p.Task, p.Worker)
 	}
@@ -29,9 +31,11 @@ func (s *State) grant(p Grant) Result {
 	return Result{Job: p.Task.Job, Task: &task}
 }
 
-// Stopped says whether the hard stop of fetching has come.
+// Stopped says whether the hard stop of fetching has come. It does not while a
+// pause makes the clock stand.
 func (j *Job) Stopped(now int64) bool {
-	return j.Stage == jobs.StageFetch && (j.Cancelled || j.Deadline > 0 && now >= j.Deadline)
+	return j.Stage == jobs.StageFetch &&
+		(j.Cancelled || j.Deadline > 0 && j.HeldAt == 0 && now >= j.Deadline)
 }
 
 // newest finds the task of an attempt, if no newer one has it.
@@ -117,7 +121,8 @@ func (s *State) enter(j *Job, stage jobs.Stage) {
 // setDeadline gives fetching its whole time, from now.
 func (s *State) setDeadline(j *Job) {
 	if j.Stage == jobs.StageFetch && j.Spec.Round != nil && j.Spec.Round.Duration > 0 {
-		j.Deadline = s.Clock + j.Spec.Round.Duration
+		j.Deadline, j.HeldAt = s.Clock+j.Spec.Round.Duration, 0
+		s.stand(j)
 	}
 }
 

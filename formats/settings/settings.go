@@ -9,6 +9,11 @@ import "time"
 // its default (Fill); durations print as "1m30s" in YAML and JSON.
 type Settings struct {
 	Version uint64 `yaml:"-" json:"version"`
+
+	// Blocks and Paused are put by verbs of their own.
+	Blocks []Block `yaml:"-" json:"blocks,omitempty"`
+	Paused *Pause  `yaml:"-" json:"paused,omitempty"`
+
 	Contact string `yaml:"contact,omitempty" json:"contact,omitempty"`
 
 	Scope  string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any
@@ -34,6 +39,8 @@ type Settings struct {
 	AddressConnections int     `yaml:"address_connections,omitempty" json:"address_connections,omitempty"`
 	AddressRate        float64 `yaml:"address_rate,omitempty" json:"address_rate,omitempty"` // requests/s
 	Connections        int     `yaml:"connections,omitempty" json:"connections,omitempty"`   // a worker
+	Bandwidth          int64   `yaml:"bandwidth,omitempty" json:"bandwidth,omitempty"`       // bytes/s a worker
+	DomainBandwidth    int64   `yaml:"domain_bandwidth,omitempty" json:"domain_bandwidth,omitempty"`
 
 	MaxURLLength   int `yaml:"max_url_length,omitempty" json:"max_url_length,omitempty"`
 	MaxSegments    int `yaml:"max_segments,omitempty" json:"max_segments,omitempty"`

@@ -36,15 +36,14 @@ func (s Settings) Validate() error {
 			fault("%s: %v is outside %v to %v", d.name, d.value, d.low, d.high)
 		}
 	}
-	if s.IntervalMin > s.IntervalMax {
-		fault("interval_min %v is above interval_max %v", s.IntervalMin.D(), s.IntervalMax.D())
-	}
 	if s.Agent == "" || strings.Trim(strings.ToLower(s.Agent), "abcdefghijklmnopqrstuvwxyz_-") != "" {
 		fault("agent: %q is no product token: letters, _ and - only (RFC 9309)", s.Agent)
 	}
 	if strings.ContainsAny(s.Contact, "\r\n()") {
 		fault("contact: %q must be one line without parentheses: a URL or a mail address", s.Contact)
 	}
+	faults = append(faults, s.contradictions()...)
+	faults = append(faults, s.blockFaults()...)
 	faults = append(faults, s.networkFaults()...)
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("settings: %w", err)
@@ -98,6 +97,8 @@ func (s Settings) ranges() []bound[float64] {
 		{"address_connections", float64(s.AddressConnections), 1, 10_000},
 		{"address_rate", s.AddressRate, 0.001, 1e6},
 		{"connections", float64(s.Connections), 1, 100_000},
+		{"bandwidth", float64(s.Bandwidth), 0, many},
+		{"domain_bandwidth", float64(s.DomainBandwidth), 0, many},
 		{"max_url_length", float64(s.MaxURLLength), 16, 65_536},
 		{"max_segments", float64(s.MaxSegments), 1, 1_000},
 		{"max_params", float64(s.MaxParams), 0, 1_000},

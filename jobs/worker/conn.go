@@ -50,6 +50,7 @@ type Order string
 // The orders that a heartbeat brings back.
 const (
 	Continue Order = "continue"
+	Hold     Order = "hold" // paused: nothing starts, seal, keep the task; the hard stop waits
 	Stop     Order = "stop" // the hard stop: no new requests, seal, end the task
 	Lost     Order = "lost" // somebody else has the task, or nobody needs it
 )
@@ -57,6 +58,21 @@ const (
 // Orders answers a heartbeat: one order a beat, in its order.
 type Orders struct {
 	Tasks []Order `json:"tasks"`
+	// Deadlines are the hard stops of the tasks, ms, in the same order; 0: none.
+	// A pause moves them.
+	Deadlines []int64 `json:"deadlines,omitempty"`
+	// Settings is the newest version of the settings that the coordinator knows;
+	// 0: none. Its live part (blocks, delays, caps) holds for running tasks too.
+	Settings uint64 `json:"settings,omitempty"`
+}
+
+// of is what the orders say of task i.
+func (o Orders) of(i int) (Order, Live) {
+	live := Live{Settings: o.Settings, Held: o.Tasks[i] == Hold}
+	if i < len(o.Deadlines) {
+		live.Deadline = o.Deadlines[i]
+	}
+	return o.Tasks[i], live
 }
 
 // Completion reports a task's result.

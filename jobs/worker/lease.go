@@ -45,13 +45,15 @@ type Lease struct {
 	mu   sync.Mutex
 	sent Reading // when the last acknowledged heartbeat was sent
 	over bool
+	live Live
+	news chan struct{} // closed when live changes
 
 	stop, lost, drain *signal
 }
 
 // NewLease lends a task from a heartbeat that was sent at the reading.
 func NewLease(clock Clock, sent Reading) *Lease {
-	return &Lease{clock: clock, sent: sent, stop: newSignal(), lost: newSignal(), drain: newSignal()}
+	return &Lease{clock: clock, sent: sent, news: make(chan struct{}), stop: newSignal(), lost: newSignal(), drain: newSignal()}
 }
 
 // Gate says whether a request may leave now: nil, or jobs.ErrLeaseLost for
@@ -105,6 +107,32 @@ func (l *Lease) Stop() <-chan struct{} { return l.stop.c }
 // Drain is closed when the worker is asked to end: seal, and return
 // jobs.ErrDrained without ending the task.
 func (l *Lease) Drain() <-chan struct{} { return l.drain.c }
+
+// Live is what may change for a task while it runs.
+type Live struct {
+	Settings uint64 // newest version known; 0: the task's own
+	Held     bool   // paused: nothing may start, and the hard stop does not come
+	Deadline int64  // hard stop, ms; 0: the one that the task came with
+}
+
+// Live is what holds now, and a channel that is closed when it changes.
+func (l *Lease) Live() (Live, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.live, l.news
+}
+
+// Change makes something else hold for the task.
+func (l *Lease) Change(to Live) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	to.Settings = max(to.Settings, l.live.Settings)
+	if to != l.live {
+		l.live = to
+		close(l.news)
+		l.news = make(chan struct{})
+	}
+}
 
 // HardStop closes Stop.
 func (l *Lease) HardStop() { l.stop.fire() }

@@ -28,14 +28,16 @@ func newHeld(t jobs.Task) *held {
 
 // obey does what the answer to a heartbeat sent at the reading orders. Calls
 // follow one another.
-func (h *held) obey(clock Clock, o Order, sent Reading) {
+func (h *held) obey(clock Clock, o Order, live Live, sent Reading) {
 	switch {
-	case o == Continue || o == Stop:
+	case o == Continue || o == Stop || o == Hold:
 		if h.lease == nil {
 			h.lease = NewLease(clock, sent)
+			h.lease.Change(live)
 			h.ready.fire()
 		} else {
 			h.lease.Renew(sent)
+			h.lease.Change(live)
 		}
 		if o == Stop {
 			h.lease.HardStop()

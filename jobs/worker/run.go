@@ -208,6 +208,7 @@ func (c *crew) beat(ctx context.Context) {
 		return
 	}
 	for i, h := range all {
-		h.obey(c.Clock, orders.Tasks[i], sent)
+		order, live := orders.of(i)
+		h.obey(c.Clock, order, live, sent)
 	}
 }

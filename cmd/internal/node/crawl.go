@@ -131,6 +131,24 @@ func (c *Crawl) NewestSettings(ctx context.Context) (uint64, error) {
 	return newest, nil
 }
 
+// SettingsAfter is the newest version, when known is one that is there: versions
+// have no gaps, so a look at the next one tells.
+func (c *Crawl) SettingsAfter(ctx context.Context, known uint64) (uint64, error) {
+	if known == 0 {
+		return c.NewestSettings(ctx)
+	}
+	for {
+		_, err := c.StoredSettings(ctx, known+1)
+		if errors.Is(err, objstore.ErrNotExist) {
+			return known, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		known++
+	}
+}
+
 // PutSettings makes s the newest version, unless it says what the newest says
 // already; it returns the version that holds.
 func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version uint64, changed bool, err error) {

@@ -264,6 +264,24 @@ func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Publ
 	return leader.Published{Commit: commit.N, Counts: counts}, nil
 }
 
+// Settings implements leader.Ledger. Versions have no gaps, so that asking for
+// the next one is enough.
+func (l *Ledger) Settings(ctx context.Context, known uint64) (leader.Settings, error) {
+	newest, err := l.crawl.SettingsAfter(ctx, known)
+	if err != nil {
+		return leader.Settings{}, err
+	}
+	set, err := l.crawl.StoredSettings(ctx, newest)
+	if err != nil {
+		return leader.Settings{}, err
+	}
+	found := leader.Settings{Version: newest}
+	if p := set.Paused; p != nil {
+		found.Paused = &state.Pause{Round: p.Round, At: p.At, By: p.By, Reason: p.Reason}
+	}
+	return found, nil
+}
+
 // CompactNext implements leader.Ledger.
 func (l *Ledger) CompactNext(ctx context.Context) (*state.Submission, error) {
 	head, err := l.crawl.Head(ctx)
