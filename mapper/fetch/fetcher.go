@@ -222,6 +222,16 @@ func (f *fetcher) hosts() []string {
 	return hosts
 }
 
+// parsing says that a body is being parsed until done is called: to the coordinator, which outlives
+// this worker, and to the scratch disk, which outlives both.
+func (f *fetcher) parsing(url string) (done func()) {
+	told, noted := f.progress.Parsing(url), f.spool.Working(url)
+	return func() {
+		noted()
+		told()
+	}
+}
+
 // setAside gives up on a URL whose parsing killed workers.
 func (f *fetcher) setAside(i int) {
 	o := f.outcomeOf(&f.rows[i], time.Now())

@@ -20,7 +20,7 @@ import (
 // parse reads a 2xx body: its page row, its links. A panic of a parser is the
 // page's end, not ours.
 func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome) {
-	defer f.progress.Parsing(u.URL)()
+	defer f.parsing(u.URL)()
 	defer func() {
 		if v := recover(); v != nil {
 			o.Page, o.links, o.text = nil, nil, ""

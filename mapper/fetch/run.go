@@ -233,7 +233,33 @@ func sweepSpools(dir string, t jobs.Task, ended bool) error {
 	return nil
 }
 
-func spoolID(t jobs.Task) string { return fmt.Sprintf("r%08d-t%04d", t.Spec.Job, t.Index) }
+func spoolID(t jobs.Task) string { return taskSpool(t.Spec.Job, t.Index) }
+
+func taskSpool(job uint64, index int) string { return fmt.Sprintf("r%08d-t%04d", job, index) }
+
+// Deaths counts, for the URLs that were being parsed in a fetch task when a process died that had
+// this scratch folder, the deaths. A coordinator that died with its worker learns them so.
+func Deaths(scratch string, job uint64, index int) (map[string]int, error) {
+	ids, err := spool.List(scratch)
+	if err != nil {
+		return nil, err
+	}
+	deaths := map[string]int{}
+	own := taskSpool(job, index)
+	for _, id := range ids {
+		if id != own && !strings.HasPrefix(id, own+"-") {
+			continue
+		}
+		found, err := spool.Deaths(scratch, id)
+		if err != nil {
+			return nil, err
+		}
+		for url, n := range found {
+			deaths[url] += n
+		}
+	}
+	return deaths, nil
+}
 
 // openSpool takes over the task's spool; when another process holds it, this
 // attempt makes one of its own.

@@ -145,7 +145,7 @@ func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome)
 // parseSitemap reads a sitemap; a panic of the parser is the sitemap's end.
 func (f *fetcher) parseSitemap(u weburl.Normal, kind string,
 	body []byte) (s extract.SitemapResult, err error) {
-	defer f.progress.Parsing(u.URL)()
+	defer f.parsing(u.URL)()
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the parser failed: %v", v)

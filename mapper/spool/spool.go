@@ -6,6 +6,7 @@
 //	    lock                        flock: one process has the spool
 //	    00000001.spool              a generation: header, then records
 //	    00000002.spool
+//	    working, 00000001.died      what is worked on, and was at deaths: see Working
 //
 // A record is length and CRC-32C of its payload, then the payload, appended in one write: after
 // a kill at any moment a file is whole records and at most one torn one at its end. What is torn
@@ -57,6 +58,7 @@ type Spool struct {
 	dir      string
 	maxBytes int64
 	lock     *os.File
+	working  slots
 
 	mu      sync.Mutex
 	older   []generation // ascending, read-only
@@ -78,7 +80,7 @@ func Open(dir, id string, maxBytes int64) (*Spool, error) {
 	if err := s.hold(); err != nil {
 		return nil, fmt.Errorf("open spool %s: %w", s.dir, err)
 	}
-	if err := s.scan(); err != nil {
+	if err := errors.Join(s.scan(), s.bury()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open spool %s: %w", s.dir, err), s.lock.Close())
 	}
 	return s, nil
@@ -232,7 +234,7 @@ func (s *Spool) close() error {
 		return nil
 	}
 	s.closed = true
-	var errs []error
+	errs := []error{s.working.close(filepath.Join(s.dir, workingName))}
 	if s.file != nil {
 		errs = append(errs, s.file.Close())
 		s.older = append(s.older, s.current)
@@ -250,6 +252,9 @@ func (s *Spool) Remove() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.removeWorking(); err != nil {
+		return fmt.Errorf("remove spool: %w", err)
+	}
 	if err := os.Remove(filepath.Join(s.dir, lockName)); err != nil {
 		return fmt.Errorf("remove spool: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"seine/formats/taskend"
 	"seine/formats/tasklog"
 	"seine/jobs"
+	"seine/mapper/fetch"
 	"seine/reducer/publish"
 )
 
@@ -26,7 +27,8 @@ type Ledger struct {
 
 var _ leader.Ledger = (*Ledger)(nil)
 
-// NewLedger is the ledger of a crawl; scratch holds files for moments.
+// NewLedger is the ledger of a crawl; scratch holds files for moments, and, where a worker shares it,
+// what that worker's task was doing when its process died.
 func NewLedger(c *Crawl, scratch string) *Ledger { return &Ledger{c, scratch} }
 
 // Open implements leader.Ledger.
@@ -111,8 +113,30 @@ func (l *Ledger) rebuild(ctx context.Context, spec jobs.Spec) (state.OpenJob, er
 		if err := l.rebuildLog(ctx, &job, index); err != nil {
 			return job, err
 		}
+		if err := l.rebuildDeaths(&job, index); err != nil {
+			return job, err
+		}
 	}
 	return job, nil
+}
+
+// rebuildDeaths finds what a fetch task was parsing when processes died that had this scratch
+// folder: a coordinator that dies with its worker has no other memory of it.
+func (l *Ledger) rebuildDeaths(job *state.OpenJob, index int) error {
+	if _, ended := job.Done[jobs.StageFetch][index]; ended {
+		return nil
+	}
+	deaths, err := fetch.Deaths(l.scratch, job.Spec.Job, index)
+	if err != nil {
+		return fmt.Errorf("rebuild job %d: %w", job.Spec.Job, err)
+	}
+	if len(deaths) > 0 {
+		if job.Deaths == nil {
+			job.Deaths = map[int]map[string]int{}
+		}
+		job.Deaths[index] = deaths
+	}
+	return nil
 }
 
 func set[V any](m map[jobs.Stage]map[int]V, stage jobs.Stage, index int, v V) {
