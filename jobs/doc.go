@@ -36,6 +36,7 @@ type Spec struct {
 	RequestID string         `json:"request_id"`
 	Round     *Round         `json:"round,omitempty"`
 	Inject    *Inject        `json:"inject,omitempty"`
+	Requeue   *Requeue       `json:"requeue,omitempty"`
 	Compact   *Compact       `json:"compact,omitempty"`
 }
 
@@ -72,6 +73,8 @@ func Stages(k Kind) ([]Stage, error) {
 		return []Stage{StageGenerate, StageFetch, StageReduce}, nil
 	case KindInject:
 		return []Stage{StageInject}, nil
+	case KindRequeue:
+		return []Stage{StageRequeue}, nil
 	case KindCompact:
 		return []Stage{StageCompact}, nil
 	}

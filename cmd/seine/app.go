@@ -76,6 +76,7 @@ func verbs(a *app) []*cobra.Command {
 		newDemo(a),
 		newStatus(a),
 		newInject(a),
+		newRequeue(a),
 		newRound(a),
 		newURL(a),
 		newPage(a),

@@ -225,6 +225,8 @@ func (a *app) listRow(row schema.RoundRow) error {
 			s.Fetched, s.Refused, s.Failed, s.Untouched)
 	case jobs.KindInject:
 		line += fmt.Sprintf("  %d seeds, %d new", row.Counts["seeds"], row.Counts["new"])
+	case jobs.KindRequeue:
+		line += fmt.Sprintf("  %d URLs requeued, %d unknown", row.Counts["requeued"], row.Counts["unknown"])
 	}
 	_, err := fmt.Fprintln(a.out, line)
 	return err

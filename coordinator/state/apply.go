@@ -135,6 +135,7 @@ func (p Submission) check() error {
 	filled := map[jobs.Kind]bool{
 		jobs.KindRound:   p.Round != nil,
 		jobs.KindInject:  p.Inject != nil,
+		jobs.KindRequeue: p.Requeue != nil,
 		jobs.KindCompact: p.Compact != nil,
 	}
 	for kind, ok := range filled {

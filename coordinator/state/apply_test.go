@@ -44,6 +44,7 @@ func TestSubmit(t *testing.T) {
 	}{
 		{"a round", roundOf("r"), ""},
 		{"an inject", Submission{RequestID: "r", Kind: jobs.KindInject, Inject: &jobs.Inject{}}, ""},
+		{"a requeue", Submission{RequestID: "r", Kind: jobs.KindRequeue, Requeue: &jobs.Requeue{}}, ""},
 		{"without an id", roundOf(""), "no request id"},
 		{"of an unknown kind", Submission{RequestID: "r", Kind: "rank"}, "rank"},
 		{"without its field", Submission{RequestID: "r", Kind: jobs.KindRound}, "exactly the field"},

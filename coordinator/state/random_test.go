@@ -43,7 +43,9 @@ func (d *dice) task(s *State) (jobs.TaskRef, layout.Attempt) {
 
 func (d *dice) submission() Submission {
 	s := Submission{RequestID: d.request()}
-	switch d.IntN(6) {
+	switch d.IntN(7) {
+	case 6:
+		s.Kind, s.Requeue = jobs.KindRequeue, &jobs.Requeue{}
 	case 0:
 		s.Kind, s.Inject = jobs.KindInject, &jobs.Inject{}
 	case 1:
@@ -63,6 +65,7 @@ func (d *dice) spec(s *State) jobs.Spec {
 	if len(s.Queue) > 0 && d.IntN(10) > 0 {
 		q := s.Queue[0]
 		spec.Kind, spec.RequestID, spec.Round, spec.Inject = q.Kind, q.RequestID, q.Round, q.Inject
+		spec.Requeue = q.Requeue
 	}
 	return spec
 }

@@ -104,6 +104,7 @@ type Submission struct {
 	Settings  uint64        `json:"settings,omitempty"` // version; 0: the newest
 	Round     *jobs.Round   `json:"round,omitempty"`
 	Inject    *jobs.Inject  `json:"inject,omitempty"`
+	Requeue   *jobs.Requeue `json:"requeue,omitempty"`
 	Compact   *jobs.Compact `json:"compact,omitempty"`
 }
 

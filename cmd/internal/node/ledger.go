@@ -205,7 +205,7 @@ func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
 	}
 	spec := jobs.Spec{Format: jobs.SpecFormat, Job: head.Job + 1, Kind: d.Kind, Epoch: d.Epoch,
 		Base: head.N, Now: max(d.Now, head.Now+1000), Settings: d.Settings, RequestID: d.RequestID,
-		Round: d.Round, Inject: d.Inject, Compact: d.Compact}
+		Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Compact: d.Compact}
 	open, err := l.openSpecs(ctx, head)
 	if err != nil {
 		return spec, err

@@ -17,6 +17,7 @@ import (
 	"seine/reducer/fold"
 	"seine/reducer/generate"
 	"seine/reducer/inject"
+	"seine/reducer/requeue"
 )
 
 // Web is how a worker reaches the web. The zero value is the network.
@@ -80,6 +81,9 @@ func Runners(ctx context.Context, c *Crawl, scratch string, web Web) (map[jobs.S
 		}),
 		jobs.StageInject: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 			return inject.Run(ctx, env, t)
+		}),
+		jobs.StageRequeue: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+			return requeue.Run(ctx, env, t)
 		}),
 		jobs.StageCompact: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 			return compact.Run(ctx, env, t)

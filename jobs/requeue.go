@@ -1,0 +1,20 @@
+package jobs
+
+import "seine/formats/layout"
+
+// Requeue makes known URLs wait again, due at a time that a person names.
+const (
+	KindRequeue  Kind  = "requeue"
+	StageRequeue Stage = "requeue"
+)
+
+// Requeue names the uploaded targets: one Parquet object, its URLs sorted by
+// partition, so that each task reads its own range of it.
+type Requeue struct {
+	Targets layout.Key `json:"targets"`
+	// Due is when they are due, ms since 1970; 0, or a time that is past: the
+	// job's now.
+	Due int64 `json:"due,omitempty"`
+	// Priority, where it is set, is theirs until they have had their turn: 0 to 1.
+	Priority *float32 `json:"priority,omitempty"`
+}

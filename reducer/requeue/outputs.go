@@ -1,0 +1,147 @@
+package requeue
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"seine/formats/lsm"
+	"seine/formats/schema"
+	"seine/formats/taskend"
+	"seine/jobs"
+	"seine/reducer/task"
+)
+
+// outputs are what a task writes. Run tables come in key order; the frontier
+// does not.
+type outputs struct {
+	env            task.Env
+	task           jobs.Task
+	urls           *task.RunOutput[schema.URL]
+	domains        *task.RunOutput[schema.Domain]
+	waiting, ready *task.Sorter[schema.FrontierRow]
+}
+
+func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
+	bound := e.Memory() / 8
+	size := func(r *schema.FrontierRow) int { return 144 + len(r.Domain) + len(r.Host) + len(r.URL) }
+	o := &outputs{env: e, task: t,
+		waiting: task.NewSorter(e, "waiting", bound, size, lsm.CompareWaiting),
+		ready:   task.NewSorter(e, "ready", bound, size, lsm.CompareReady)}
+	var err error
+	if o.urls, err = task.CreateRun(e, t, lsm.URLs()); err != nil {
+		return nil, err
+	}
+	if o.domains, err = task.CreateRun(e, t, lsm.Domains()); err != nil {
+		o.abort()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *outputs) abort() {
+	o.waiting.Close()
+	o.ready.Close()
+	if o.urls != nil {
+		o.urls.Abort()
+	}
+	if o.domains != nil {
+		o.domains.Abort()
+	}
+}
+
+// queue adds a frontier row: ready if it is due at the job's now.
+func (o *outputs) queue(row schema.FrontierRow, now int64) error {
+	if row.Due <= now {
+		return o.ready.Add(row)
+	}
+	return o.waiting.Add(row)
+}
+
+// finish stores all outputs and enters them into the end.
+func (o *outputs) finish(ctx context.Context, end *taskend.Reduce) error {
+	end.Tables = map[string]lsm.Object{}
+	urls, err := o.urls.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	domains, err := o.domains.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	if urls != nil {
+		end.Tables[schema.URLs] = *urls
+	}
+	if domains != nil {
+		end.Tables[schema.Domains] = *domains
+	}
+	if end.Waiting, err = o.finishQueue(ctx, schema.Waiting, o.waiting); err != nil {
+		return err
+	}
+	end.Ready, err = o.finishQueue(ctx, schema.Ready, o.ready)
+	return err
+}
+
+func (o *outputs) finishQueue(ctx context.Context, kind string,
+	rows *task.Sorter[schema.FrontierRow]) (*lsm.QueueObject, error) {
+	out, err := task.CreateQueue(o.env, o.task, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Abort()
+	if err := rows.Each(out.Write); err != nil {
+		return nil, err
+	}
+	return out.Finish(ctx)
+}
+
+// groupTally is how many URLs of a politeness group are pending again that had
+// failed.
+type groupTally struct {
+	key     lsm.Key
+	revived int64
+}
+
+// tally counts a requeued URL. URLs come in key order, so a group is complete
+// when the next one begins.
+func (r *requeueing) tally(ctx context.Context, row *schema.URL, revived bool) error {
+	if !revived {
+		return nil
+	}
+	key := lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain}
+	if r.settings.GroupByHost {
+		key.Host = row.Host
+	}
+	if r.group.key != key {
+		if err := r.leave(ctx); err != nil {
+			return err
+		}
+		key.Domain, key.Host = strings.Clone(key.Domain), strings.Clone(key.Host)
+		r.group.key = key
+	}
+	r.group.revived++
+	return nil
+}
+
+// leave writes the group at hand.
+func (r *requeueing) leave(ctx context.Context) error {
+	group := r.group
+	r.group = groupTally{}
+	if group.revived == 0 {
+		return nil
+	}
+	err := lsm.Domains().Lookup(ctx, r.env.Open, r.manifest.Tables[schema.Domains],
+		[]lsm.Key{group.key}, lsm.LookupOptions{}, func(hit lsm.Hit[schema.Domain]) error {
+			row := hit.Row
+			row.Pending, row.Failed = row.Pending+group.revived, row.Failed-group.revived
+			row.Round = int64(r.task.Spec.Job)
+			if err := r.out.domains.Supersede(hit.Refs...); err != nil {
+				return err
+			}
+			return r.out.domains.Write(&row)
+		})
+	if err != nil {
+		return fmt.Errorf("look up domain %s: %w", group.key.Domain, err)
+	}
+	return nil
+}
