@@ -35,6 +35,8 @@ type Node struct {
 	raft    *raft.Raft
 	fsm     *fsm
 	changes <-chan bool
+	leaders *leaders
+	closers []io.Closer // what the node stands on, closed after it
 
 	// Raft forgets verifications that wait when it stops, so it is stopped when
 	// none does.
@@ -49,8 +51,8 @@ type entries interface {
 	raft.StableStore
 }
 
-// open starts a node; group is written as the first configuration when the
-// store is empty.
+// open starts a node; group, if any, is written as the first configuration when
+// the store is empty.
 func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
 	transport raft.Transport, group []raft.Server, warnings io.Writer) (*Node, error) {
 	if warnings == nil {
@@ -65,7 +67,7 @@ func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
 	if err != nil {
 		return nil, fmt.Errorf("read the coordinator's log: %w", err)
 	}
-	if !known {
+	if !known && len(group) > 0 {
 		err := raft.BootstrapCluster(config, store, store, snapshots, transport,
 			raft.Configuration{Servers: group})
 		if err != nil {
@@ -76,7 +78,9 @@ func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
 	if err != nil {
 		return nil, fmt.Errorf("start raft: %w", err)
 	}
-	return &Node{raft: r, fsm: f, changes: changes}, nil
+	n := &Node{raft: r, fsm: f, changes: changes, leaders: &leaders{changed: make(chan struct{})}}
+	r.RegisterObserver(raft.NewObserver(nil, false, n.leaders.observe))
+	return n, nil
 }
 
 // Apply puts a command into the log and waits until it has been applied here.
@@ -181,8 +185,12 @@ func (n *Node) Close() error {
 	n.closed = true
 	n.mu.Unlock()
 	n.verifying.Wait()
-	if err := n.raft.Shutdown().Error(); err != nil {
-		return fmt.Errorf("stop raft: %w", err)
+	err := n.raft.Shutdown().Error()
+	if err != nil {
+		err = fmt.Errorf("stop raft: %w", err)
 	}
-	return nil
+	for _, c := range n.closers {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }

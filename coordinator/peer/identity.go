@@ -1,0 +1,55 @@
+package peer
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Identity is by what a coordinator proves that it belongs to the group: a
+// certificate with its key, both checked against the group's own authority.
+type Identity struct {
+	certificate tls.Certificate
+	authority   *x509.CertPool
+}
+
+// LoadIdentity reads PEM files: the authority's certificate, and the node's own
+// certificate and key. The certificate must name the hosts under which the node
+// is reached.
+func LoadIdentity(authority, certificate, key string) (*Identity, error) {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s with key %s: %w", certificate, key, err)
+	}
+	pool, err := LoadAuthority(authority)
+	if err != nil {
+		return nil, err
+	}
+	return &Identity{pair, pool}, nil
+}
+
+// LoadAuthority reads a PEM file of certificates that are trusted.
+func LoadAuthority(path string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("authority %s: %w", path, errors.New("it holds no certificate in PEM"))
+	}
+	return pool, nil
+}
+
+// mutual is the TLS of both sides of a connection within the group.
+func (i *Identity) mutual() *tls.Config {
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{i.certificate},
+		RootCAs:      i.authority,
+		ClientCAs:    i.authority,
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+	}
+}
