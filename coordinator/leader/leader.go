@@ -52,6 +52,10 @@ const (
 
 // Leader is a coordinator; it answers while its node leads and Run runs.
 type Leader struct {
+	// Group says what sets a coordinator of a durable group apart; it is set
+	// before Run, or never.
+	Group *Group
+
 	node   *raftnode.Node
 	ledger Ledger
 	log    *slog.Logger
@@ -77,6 +81,18 @@ type Leader struct {
 	compacted bool
 	planning  *planning // only the loop touches it
 	retry     retry     // only the loop touches it
+}
+
+// Group is what a coordinator of a durable group does beyond an embedded one.
+type Group struct {
+	// Quiet is how long a group that has just taken a store over grants nothing
+	// while a job is open there, so that leases of another group lapse; Wait
+	// says that it holds in any case, for somebody may still work on the store.
+	Quiet time.Duration
+	Wait  bool
+	// Formats asks the members for the newest format of commands that all of
+	// them know.
+	Formats func(ctx context.Context) (int, error)
 }
 
 // lease is how long a task is lent.

@@ -27,6 +27,11 @@ type Ledger interface {
 	// Open reads the store when a leader begins: its epoch, and the jobs whose
 	// spec is there and whose commit is not.
 	Open(ctx context.Context) (epoch uint64, open []state.OpenJob, err error)
+	// TakeOver begins an epoch: one above the store's, for the caller's group
+	// alone. From then on no other group can commit.
+	TakeOver(ctx context.Context) (epoch uint64, err error)
+	// Epoch reads the store's epoch; it is cheap.
+	Epoch(ctx context.Context) (uint64, error)
 	// Plan makes a submission a job: it fixes the base snapshot (the newest),
 	// the ranges and the settings' version. The number is the highest spec's
 	// + 1, and now is at least the draft's and a second above that spec's.

@@ -31,16 +31,21 @@ func (l *Leader) lead(ctx context.Context) error {
 		return err
 	}
 	l.install()
-	ctx, cancel := context.WithCancel(ctx)
-	looked := make(chan struct{})
+	ctx, end := context.WithCancel(ctx)
+	looked, guarded := make(chan struct{}), make(chan error, 1)
 	go func() {
 		defer close(looked)
 		l.lookRegularly(ctx)
 	}()
-	defer func() {
-		cancel()
-		<-looked
-	}()
+	go func() { guarded <- l.guard(ctx) }()
+	err := l.schedule(ctx, guarded)
+	end()
+	<-looked
+	return errors.Join(err, <-guarded)
+}
+
+// schedule does what is due until ctx ends, or the guard has an error.
+func (l *Leader) schedule(ctx context.Context, guarded chan error) error {
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
 	for {
@@ -50,6 +55,9 @@ func (l *Leader) lead(ctx context.Context) error {
 		select {
 		case <-l.wake:
 		case <-tick.C:
+		case err := <-guarded:
+			guarded <- nil
+			return err
 		case <-ctx.Done():
 			return nil
 		}
@@ -83,11 +91,28 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 	if err := l.node.Catchup(ctx); err != nil {
 		return err
 	}
+	var mine uint64
+	l.node.View(func(s *state.State) { mine = s.Epoch })
+	fresh := mine == 0 && l.Group != nil
+	if fresh { // the first leader of a group: what another group has ends here
+		epoch, err := l.ledger.TakeOver(ctx)
+		if err != nil {
+			return fmt.Errorf("begin an epoch in the store: %w", err)
+		}
+		l.log.Info("the store has been taken over", "epoch", epoch)
+	}
 	epoch, open, err := l.ledger.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("read the open jobs from the store: %w", err)
 	}
-	if _, err = l.apply(ctx, state.Takeover{Epoch: epoch, Open: open}); err != nil {
+	if mine != 0 && epoch > mine {
+		return fmt.Errorf("the store is in epoch %d, this group in %d: %w", epoch, mine, ErrStepDown)
+	}
+	takeover := state.Takeover{Epoch: epoch, Open: open}
+	if fresh && (l.Group.Wait || len(open) > 0) {
+		takeover.Quiet = time.Now().Add(l.Group.Quiet).UnixMilli()
+	}
+	if _, err = l.apply(ctx, takeover); err != nil {
 		return err
 	}
 	return l.look(ctx) // before anything is granted: the crawl may be paused

@@ -159,6 +159,19 @@ func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
 	return epoch, open, err
 }
 
+// TakeOver implements leader.Ledger.
+func (l *Ledger) TakeOver(ctx context.Context) (uint64, error) {
+	return around(ctx, l, "take over", func() (uint64, error) {
+		l.epoch++
+		return l.epoch, nil
+	})
+}
+
+// Epoch implements leader.Ledger.
+func (l *Ledger) Epoch(ctx context.Context) (uint64, error) {
+	return around(ctx, l, "epoch", func() (uint64, error) { return l.epoch, nil })
+}
+
 func (l *Ledger) found(spec jobs.Spec) state.OpenJob {
 	o := state.OpenJob{Spec: spec, Done: map[jobs.Stage]map[int]jobs.Result{},
 		Highest: map[jobs.Stage]map[int]uint64{}}

@@ -71,7 +71,7 @@ func Next(f Facts, now int64) []state.Payload {
 	if move := progress(j); move != nil {
 		return append(due, move)
 	}
-	if f.State.Held(j) {
+	if f.State.Held(j) || now < f.State.Quiet {
 		return due
 	}
 	return append(due, grants(f, j, now)...)

@@ -23,7 +23,7 @@ type Result struct {
 // that cannot be obeyed changes nothing and says so in the result; an error
 // wraps ErrUnknown, changes nothing either, and must stop the node.
 func Apply(s *State, c Command) (Result, error) {
-	if c.Format != Format {
+	if c.Format < 1 || c.Format > Format {
 		return Result{}, fmt.Errorf("%w (format %d, known is %d)", ErrUnknown, c.Format, Format)
 	}
 	do, err := decode(c)
@@ -76,6 +76,8 @@ func decode(c Command) (func(*State) Result, error) {
 		return bind(c, (*State).pause)
 	case KindResume:
 		return bind(c, (*State).resume)
+	case KindRaise:
+		return decodeRaise(c)
 	}
 	return nil, fmt.Errorf("%w (kind %q)", ErrUnknown, c.Kind)
 }
@@ -86,6 +88,19 @@ func bind[P Payload](c Command, do func(*State, P) Result) (func(*State) Result,
 		return nil, fmt.Errorf("%w (%s: %v)", ErrUnknown, c.Kind, err)
 	}
 	return func(s *State) Result { return do(s, p) }, nil
+}
+
+// decodeRaise stops a node that would not know what comes next.
+func decodeRaise(c Command) (func(*State) Result, error) {
+	var p Raise
+	if err := json.Unmarshal(c.Payload, &p); err != nil || p.Format > Format {
+		return nil, fmt.Errorf("%w (from now on up to format %d, known is %d)", ErrUnknown, p.Format,
+			Format)
+	}
+	return func(s *State) Result {
+		s.Format = max(s.Format, p.Format)
+		return Result{}
+	}, nil
 }
 
 func refusal(kind error, format string, args ...any) Result {

@@ -155,7 +155,7 @@ func TestUnknownCommands(t *testing.T) {
 		change func(*Command)
 	}{
 		{"kind", func(c *Command) { c.Kind = "freeze" }},
-		{"format", func(c *Command) { c.Format = 2 }},
+		{"format", func(c *Command) { c.Format = Format + 1 }},
 		{"payload", func(c *Command) { c.Payload = []byte(`{"worker":7}`) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestUnknownCommands(t *testing.T) {
 
 func TestRestoreRefuses(t *testing.T) {
 	for name, image := range map[string]string{
-		"another format": `{"format":2}`, "no format": `{}`, "no JSON": `{"format":`,
+		"another format": `{"format":99}`, "no format": `{}`, "no JSON": `{"format":`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := Restore([]byte(image)); err == nil {

@@ -8,8 +8,11 @@ import (
 	"seine/jobs"
 )
 
-// Format is the version of commands and snapshots. A command of another version
-// stops the node that meets it.
+// Format is the newest version of commands and snapshots that this program
+// knows; one that is newer stops the node that meets it. Which versions may be
+// in the log is the state's Format: the leader raises it when every member of
+// the group runs a program that knows the next, so that members can be replaced
+// one by one.
 const Format = 1
 
 // ErrUnknown: the log holds a command that this program does not know. To skip
@@ -40,6 +43,7 @@ const (
 	KindTakeover   Kind = "takeover"   // Takeover
 	KindPause      Kind = "pause"      // Pause
 	KindResume     Kind = "resume"     // Resume
+	KindRaise      Kind = "raise"      // Raise
 )
 
 // Payload is what a command carries; each knows its kind.
@@ -59,8 +63,11 @@ func NewCommand(p Payload, wall int64) (Command, error) {
 	if err != nil {
 		return Command{}, fmt.Errorf("write a %s command: %w", p.kind(), err)
 	}
-	return Command{Format: Format, Kind: p.kind(), Wall: wall, Payload: b}, nil
+	return Command{Format: formatOf(p.kind()), Kind: p.kind(), Wall: wall, Payload: b}, nil
 }
+
+// formatOf is the version of commands in which a kind appeared.
+func formatOf(Kind) int { return 1 }
 
 // Open makes the oldest submission with this request id a job (or a compaction,
 // which does not queue).
@@ -172,6 +179,14 @@ type Leave struct {
 type Takeover struct {
 	Epoch uint64    `json:"epoch"`
 	Open  []OpenJob `json:"open"`
+	// Quiet is until when nothing is granted, ms: another group may have leases
+	// until then.
+	Quiet int64 `json:"quiet,omitempty"`
+}
+
+// Raise says that every member knows commands up to a format.
+type Raise struct {
+	Format int `json:"format"`
 }
 
 // OpenJob is a job whose spec is in the store and whose commit is not.
@@ -204,3 +219,4 @@ func (CommitPartial) kind() Kind { return KindPartial }
 func (Join) kind() Kind          { return KindJoin }
 func (Leave) kind() Kind         { return KindLeave }
 func (Takeover) kind() Kind      { return KindTakeover }
+func (Raise) kind() Kind         { return KindRaise }

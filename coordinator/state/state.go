@@ -80,10 +80,13 @@ type TaskPhase string
 
 // State is all that is replicated.
 type State struct {
+	// Format is the version of the commands that may be proposed: all members
+	// know it.
 	Format  int                `json:"format"`
 	Epoch   uint64             `json:"epoch"`
-	Clock   int64              `json:"clock"`    // ms; the newest wall time of a command
-	LastNow int64              `json:"last_now"` // ms; the newest `now` of a spec
+	Quiet   int64              `json:"quiet,omitempty"` // ms; nothing is granted before
+	Clock   int64              `json:"clock"`           // ms; the newest wall time of a command
+	LastNow int64              `json:"last_now"`        // ms; the newest `now` of a spec
 	LastJob uint64             `json:"last_job"`
 	Open    []*Job             `json:"open"`  // the first is worked on
 	Queue   []Submission       `json:"queue"` // not yet planned, oldest first
@@ -93,7 +96,7 @@ type State struct {
 }
 
 // New is the state before the first command.
-func New() *State { return &State{Format: Format, Workers: map[string]*Worker{}} }
+func New() *State { return &State{Format: 1, Workers: map[string]*Worker{}} }
 
 // Submission asks for a job. It becomes one, with a number, when it is planned,
 // which is when no other writing job is open.
@@ -272,9 +275,9 @@ func Restore(b []byte) (*State, error) {
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("read the coordinator's state: %w", err)
 	}
-	if s.Format != Format {
+	if s.Format < 1 || s.Format > Format {
 		return nil, fmt.Errorf("the coordinator's state has format %d, known is %d: "+
-			"use the seine that wrote it", s.Format, Format)
+			"use a newer seine", s.Format, Format)
 	}
 	if s.Workers == nil {
 		s.Workers = map[string]*Worker{}

@@ -136,6 +136,7 @@ func (s *State) takeover(p Takeover) Result {
 		s.Epoch = p.Epoch
 		s.newEpoch(p.Open)
 	}
+	s.Quiet = max(s.Quiet, p.Quiet)
 	found := slices.Clone(p.Open)
 	slices.SortFunc(found, func(a, b OpenJob) int { return int(int64(a.Spec.Job - b.Spec.Job)) })
 	for _, o := range found {

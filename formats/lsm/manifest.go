@@ -98,7 +98,7 @@ type Manifest struct {
 	Format   int              `json:"format"`
 	N        uint64           `json:"n"`
 	Epoch    uint64           `json:"epoch"`
-	Job      uint64           `json:"job"` // the job that made it; 0: a takeover or the start
+	Job      uint64           `json:"job"` // the newest that committed; 0: none did
 	Now      int64            `json:"now"` // ms, the job's
 	Settings uint64           `json:"settings"`
 	Tables   map[string][]Run `json:"tables"` // oldest run first
@@ -130,7 +130,7 @@ type Commit struct {
 	Format int       `json:"format"`
 	N      uint64    `json:"n"`
 	Epoch  uint64    `json:"epoch"`
-	Job    uint64    `json:"job"`
+	Job    uint64    `json:"job"` // 0: a takeover
 	Kind   string    `json:"kind"`
 	Now    int64     `json:"now"`
 	Edit   Edit      `json:"edit"`
@@ -156,6 +156,9 @@ func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 		Waiting: m.Waiting + c.Edit.WaitingDelta}
 	if next.Tables == nil {
 		next.Tables = map[string][]Run{}
+	}
+	if c.Job == 0 { // a takeover: no job's, and at no time of the crawl's
+		next.Job, next.Now = m.Job, m.Now
 	}
 	if c.Edit.Settings != 0 {
 		next.Settings = c.Edit.Settings

@@ -74,9 +74,17 @@ func Publish(ctx context.Context, e task.Env, from *lsm.Manifest, j Job) (*lsm.C
 			j.Spec.Job, j.Epoch, head.Epoch, ErrStepDown)
 	}
 	if head.Job == j.Spec.Job && j.Spec.Job != 0 {
-		return published(ctx, e, head.N)
+		n, err := beforeTakeovers(ctx, e, head.N, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return published(ctx, e, n)
 	}
-	if head.N != j.Spec.Base && head.Job != 0 {
+	n, err := beforeTakeovers(ctx, e, head.N, j.Spec.Base)
+	if err != nil {
+		return nil, nil, fmt.Errorf("publish job %d: %w", j.Spec.Job, err)
+	}
+	if n != j.Spec.Base {
 		return nil, nil, fmt.Errorf("publish job %d, made for snapshot %d: job %d has committed %d",
 			j.Spec.Job, j.Spec.Base, head.Job, head.N)
 	}

@@ -53,6 +53,24 @@ func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
 	return epoch, open, nil
 }
 
+// TakeOver implements leader.Ledger.
+func (l *Ledger) TakeOver(ctx context.Context) (uint64, error) {
+	head, err := publish.TakeOver(ctx, l.crawl.Env(l.scratch), nil)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", l.crawl.Store.URL, err)
+	}
+	return head.Epoch, nil
+}
+
+// Epoch implements leader.Ledger. It asks for one object, the next commit.
+func (l *Ledger) Epoch(ctx context.Context) (uint64, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return max(head.Epoch, 1), nil
+}
+
 // openSpecs are the specs above the newest committed job: jobs commit in the
 // order of their numbers, so they are all that is open.
 func (l *Ledger) openSpecs(ctx context.Context, head *lsm.Manifest) ([]jobs.Spec, error) {
