@@ -45,8 +45,9 @@ type Env struct {
 	TLS      *tls.Config  // base of every connection's; nil: the system's roots
 	// Addresses bounds what this worker does to one address, over its tasks.
 	Addresses *polite.Addresses
-	// Connections bounds the exchanges under way in one task; 0: 256.
-	Connections int
+	// Exchanges bounds the exchanges under way on this worker, over its tasks, by
+	// its capacity; nil: 256 in each task.
+	Exchanges chan struct{}
 	// Parsers bounds the bodies in memory at once; 0: 4.
 	Parsers int
 	// Software is the product and version in the user agent: "seine/1.0".
@@ -63,8 +64,8 @@ func (e Env) filled() Env {
 	if e.Codec == rowfile.Zstd {
 		e.Codec = rowfile.ZstdFast
 	}
-	if e.Connections <= 0 {
-		e.Connections = 256
+	if e.Exchanges == nil {
+		e.Exchanges = make(chan struct{}, 256)
 	}
 	if e.Parsers <= 0 {
 		e.Parsers = 4

@@ -136,7 +136,7 @@ func (f *fetcher) ask(ctx context.Context, cancel context.CancelCauseFunc) error
 		defer close(prefetched)
 		f.env.Resolver.Prefetch(watching, hosts)
 	}()
-	err := f.runner.Run(ctx, f.env.Connections, f.send)
+	err := f.runner.Run(ctx, f.env.Exchanges, f.send)
 	unwatch()
 	<-watched
 	<-prefetched

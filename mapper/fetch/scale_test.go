@@ -45,7 +45,7 @@ func TestMemoryOfSlowHosts(t *testing.T) {
 			list = append(list, fmt.Sprintf("http://h%d.test/", i))
 		}
 		w := newScriptWorld(t, s, settings.Settings{SealBytes: 16 << 20}, list...)
-		w.env.Connections = hosts
+		w.env.Exchanges = make(chan struct{}, hosts)
 		l := w.mustRun()
 		w.complete(l)
 		if n := len(l.pages); n != hosts || l.pages[0].Bytes != int64(size) {

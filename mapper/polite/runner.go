@@ -32,13 +32,12 @@ func (r *Runner[T]) With(change func(*Queue[T])) {
 
 // Run sends until the queue is closed and idle, and returns nil; or until ctx ends, and returns its
 // error, with what was not granted still in the queue. It returns only when every send has. send
-// carries out one grant and says when it ended and how; it runs in its own goroutine, at most
-// `slots` at once.
-func (r *Runner[T]) Run(ctx context.Context, slots int,
+// carries out one grant and says when it ended and how; it runs in its own goroutine while it
+// holds a place in free, which runners may share: all of theirs together are at most its capacity.
+func (r *Runner[T]) Run(ctx context.Context, free chan struct{},
 	send func(ctx context.Context, grant Grant[T]) (at time.Time, o Outcome)) error {
 	var sends sync.WaitGroup
 	defer sends.Wait()
-	free := make(chan struct{}, slots)
 	timer := time.NewTimer(Forever)
 	defer timer.Stop()
 	for {

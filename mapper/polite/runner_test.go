@@ -23,7 +23,7 @@ func TestRunnerKeepsTheDelay(t *testing.T) {
 		ends := map[string]time.Time{}
 		begin := time.Now()
 		var flying, most atomic.Int64
-		err := r.Run(t.Context(), 3000, func(_ context.Context, g Grant[int]) (time.Time, Outcome) {
+		err := r.Run(t.Context(), make(chan struct{}, 3000), func(_ context.Context, g Grant[int]) (time.Time, Outcome) {
 			if n := flying.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -68,7 +68,7 @@ func TestRunnerTakesWorkMetOnTheWay(t *testing.T) {
 			})
 		}()
 		begin := time.Now()
-		err := r.Run(t.Context(), 4, func(_ context.Context, g Grant[string]) (time.Time, Outcome) {
+		err := r.Run(t.Context(), make(chan struct{}, 4), func(_ context.Context, g Grant[string]) (time.Time, Outcome) {
 			if g.Item == "page" && !known {
 				r.With(func(q *Queue[string]) {
 					q.PutBack(g)
@@ -95,7 +95,7 @@ func TestRunnerEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var ended atomic.Int64
-		err := NewRunner(q).Run(ctx, 3, func(ctx context.Context, _ Grant[int]) (time.Time,
+		err := NewRunner(q).Run(ctx, make(chan struct{}, 3), func(ctx context.Context, _ Grant[int]) (time.Time,
 			Outcome) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
@@ -119,8 +119,8 @@ func TestRunnerEndsAtTheHardStop(t *testing.T) {
 		}
 		q.Close()
 		sent := 0
-		err := NewRunner(q).Run(t.Context(), 3, func(context.Context, Grant[int]) (time.Time,
-			Outcome) {
+		err := NewRunner(q).Run(t.Context(), make(chan struct{}, 3), func(context.Context,
+			Grant[int]) (time.Time, Outcome) {
 			sent++
 			return time.Now(), Outcome{}
 		})

@@ -84,7 +84,7 @@ func (s *seine) env(store objstore.Store, scratch string) fetch.Env {
 	set := settings.Settings{Contact: "mailto:bench@example.test", Delay: 1,
 		AllowNetwork: []string{"127.0.0.0/8"}}.Fill()
 	return fetch.Env{Store: store, Scratch: scratch, Suffixes: s.suffixes, Resolver: loopback{},
-		Dial: s.web.dial, TLS: s.web.tls, Connections: connections, Software: agent,
+		Dial: s.web.dial, TLS: s.web.tls, Exchanges: make(chan struct{}, connections), Software: agent,
 		SealBytes: 64 << 20, SealEvery: 5 * time.Second,
 		Open: func(ctx context.Context, key layout.Key, size int64) (io.ReaderAt, error) {
 			return objstore.Open(ctx, store, key, size), nil
