@@ -36,7 +36,8 @@ func (e *LockedError) Error() string {
 
 // Held is a lock that this process holds. The system lets it go when the process dies.
 type Held struct {
-	file *os.File
+	file   *os.File
+	shared bool
 }
 
 // The lock is tried this often, this long apart, because Holder takes it for a moment when it
@@ -49,7 +50,14 @@ const (
 // Lock takes the lock of the store at root, for the one process that schedules and writes, and
 // leaves its process id and API address for others to read. If another process has the
 // lock the error is a *LockedError.
-func Lock(root, address string) (*Held, error) {
+func Lock(root, address string) (*Held, error) { return take(root, address, syscall.LOCK_EX) }
+
+// Share takes the lock together with the other coordinators of a group on this machine, which
+// agree by other means: whoever wants it for itself is kept out. The address that others read is
+// that of whoever took it last.
+func Share(root, address string) (*Held, error) { return take(root, address, syscall.LOCK_SH) }
+
+func take(root, address string, how int) (*Held, error) {
 	path := filepath.Join(root, lockPath)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("lock store: %w", err)
@@ -59,7 +67,7 @@ func Lock(root, address string) (*Held, error) {
 		return nil, fmt.Errorf("lock store: %w", err)
 	}
 	for range lockTries {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
@@ -72,7 +80,7 @@ func Lock(root, address string) (*Held, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	h := &Held{f}
+	h := &Held{f, how == syscall.LOCK_SH}
 	if err := h.Announce(address); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -94,8 +102,16 @@ func (h *Held) Announce(address string) error {
 	return nil
 }
 
-// Release lets the lock go. The file stays, empty.
+// Release lets the lock go. The file stays; empty, unless others share the lock.
 func (h *Held) Release() error {
+	if h.shared {
+		if syscall.Flock(int(h.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			if err := h.file.Close(); err != nil {
+				return fmt.Errorf("release store lock: %w", err)
+			}
+			return nil
+		}
+	}
 	if err := errors.Join(h.file.Truncate(0), h.file.Close()); err != nil {
 		return fmt.Errorf("release store lock: %w", err)
 	}
@@ -126,7 +142,13 @@ func Holder(root string) (owner Owner, held bool, err error) {
 // look fails while the lock is being taken or let go: then its description is not whole.
 func look(f *os.File) (owner Owner, held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if err == nil {
+	if err == nil { // nobody has it alone; what was written says that some may share it
+		if owner, err = readOwner(f); err == nil {
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return owner, true, syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+			}
+		}
 		return Owner{}, false, syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	}
 	if !errors.Is(err, syscall.EWOULDBLOCK) {

@@ -93,3 +93,41 @@ func TestLockAndHolderTogether(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Coordinators of a group share the lock; who wants it alone waits for the last.
+func TestShare(t *testing.T) {
+	root := t.TempDir()
+	first, err := dir.Share(root, "127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := dir.Share(root, "127.0.0.1:2")
+	if err != nil {
+		t.Fatalf("a second coordinator is kept out: %v", err)
+	}
+	checkHolder(t, root, "127.0.0.1:2")
+	var locked *dir.LockedError
+	if _, err := dir.Lock(root, "alone"); !errors.As(err, &locked) || locked.Owner.Address != "127.0.0.1:2" {
+		t.Errorf("a lock beside shared ones: %v", err)
+	}
+	if err := second.Release(); err != nil {
+		t.Fatal(err)
+	}
+	checkHolder(t, root, "127.0.0.1:2") // of the two, one is left
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, held, err := dir.Holder(root); held || err != nil {
+		t.Errorf("after the last release: held %t, %v", held, err)
+	}
+	alone, err := dir.Lock(root, "alone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Share(root, "late"); !errors.As(err, &locked) {
+		t.Errorf("a share beside a lock: %v", err)
+	}
+	if err := alone.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
