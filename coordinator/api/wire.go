@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,6 +18,8 @@ var (
 	ErrUnavailable = errors.New("the coordinator does not answer")
 	// ErrBadRequest: what was sent cannot be read.
 	ErrBadRequest = errors.New("the request cannot be read")
+	// ErrDenied: the caller has not shown that it may do this.
+	ErrDenied = errors.New("the coordinator does not allow it")
 )
 
 // Paths below the address of a coordinator. All take POST with a JSON body and
@@ -62,6 +65,7 @@ var codes = []code{
 	{"no_job", http.StatusNotFound, state.ErrNoJob},
 	{"refused", http.StatusUnprocessableEntity, state.ErrRefused},
 	{"bad_request", http.StatusBadRequest, ErrBadRequest},
+	{"denied", http.StatusForbidden, ErrDenied},
 	{"not_leader", http.StatusServiceUnavailable, ErrNotLeader},
 	{"unavailable", http.StatusServiceUnavailable, ErrUnavailable},
 }
@@ -72,6 +76,9 @@ func Encode(err error) (status int, body Error) {
 		if errors.Is(err, c.err) {
 			return c.status, Error{c.name, err.Error()}
 		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return http.StatusServiceUnavailable, Error{"unavailable", err.Error()} // it ends just now
 	}
 	return http.StatusInternalServerError, Error{"internal", err.Error()}
 }

@@ -1,17 +1,21 @@
-// Package client speaks with a coordinator over HTTP: the same api.Conn that a
-// coordinator is within its own process. A client keeps nothing but connections
-// and may be used by many goroutines. It does not try again by itself: whoever
-// calls knows what may be repeated.
+// Package client speaks with coordinators over HTTP: the same api.Conn that a
+// coordinator is within its own process, and api.Group. It is given the
+// addresses of some or all of a group; any of them answers for the leader, and
+// the one that answered last is asked first.
+//
+// What failed at one address is tried at the next where that cannot do harm:
+// when nothing was sent, when the node refused because it does not lead, and,
+// for calls that may be repeated (all but rerun, commit, and changes of the
+// group), when it is open what happened. A node that does not answer in time
+// counts as one that is away. After a pass over all addresses the client gives
+// up, or goes on for as long as its patience lasts.
+//
+// A client keeps nothing but connections and may be used by many goroutines.
 package client
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 
 	"seine/coordinator/api"
 	"seine/coordinator/state"
@@ -19,31 +23,10 @@ import (
 	"seine/jobs/worker"
 )
 
-// answerLimit bounds an answer: a claim brings for every task the ends of all
-// tasks before it.
-const answerLimit = 256 << 20
-
-// Client is a coordinator somewhere else.
-type Client struct {
-	base string
-	http *http.Client
-}
-
-var _ api.Conn = (*Client)(nil)
-
-// New makes a client for a coordinator at an address such as
-// http://127.0.0.1:7700. h may be nil; its timeout, if it has one, must be well
-// above 10 s, for which the coordinator holds requests open.
-func New(address string, h *http.Client) (*Client, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no address of a coordinator: say http://HOST:PORT", address)
-	}
-	if h == nil {
-		h = http.DefaultClient
-	}
-	return &Client{base: u.Scheme + "://" + u.Host, http: h}, nil
-}
+var (
+	_ api.Conn  = (*Client)(nil)
+	_ api.Group = (*Client)(nil)
+)
 
 // Submit implements api.Conn.
 func (c *Client) Submit(ctx context.Context, s state.Submission) (api.Submitted, error) {
@@ -110,55 +93,32 @@ func (c *Client) Leave(ctx context.Context, p worker.Leave) error {
 	return send(ctx, c, api.PathLeave, p)
 }
 
-func send(ctx context.Context, c *Client, path string, ask any) error {
-	_, err := post[struct{}](ctx, c, path, ask)
-	return err
+// Crawl says which crawl the coordinators work on.
+func (c *Client) Crawl(ctx context.Context) (api.Crawl, error) {
+	return call[api.Crawl](ctx, c, http.MethodGet, api.PathCrawl, nil)
 }
 
-func post[R any](ctx context.Context, c *Client, path string, ask any) (got R, err error) {
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return got, fmt.Errorf("write a request to %s: %w", path, err)
-	}
-	return call[R](ctx, c, http.MethodPost, path, body)
+// Group implements api.Group.
+func (c *Client) Group(ctx context.Context) (api.Members, error) {
+	return call[api.Members](ctx, c, http.MethodGet, api.PathGroup, nil)
 }
 
-func call[R any](ctx context.Context, c *Client, method, path string, body []byte) (
-	got R, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return got, fmt.Errorf("ask %s%s: %w", c.base, path, err)
-	}
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return got, c.unreachable(ctx, err)
-	}
-	defer answer.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(answer.Body, answerLimit))
-	if err != nil {
-		return got, c.unreachable(ctx, err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		var e api.Error
-		if json.Unmarshal(b, &e) != nil || e.Code == "" {
-			return got, fmt.Errorf("%s%s answers %s: %w", c.base, path, answer.Status,
-				api.ErrUnavailable)
-		}
-		return got, e.Err()
-	}
-	if err := json.Unmarshal(b, &got); err != nil {
-		return got, fmt.Errorf("read the answer of %s%s: %v: %w", c.base, path, err,
-			api.ErrUnavailable)
-	}
-	return got, nil
+// Format implements api.Group.
+func (c *Client) Format(ctx context.Context) (api.Format, error) {
+	return call[api.Format](ctx, c, http.MethodGet, api.PathFormat, nil)
 }
 
-func (c *Client) unreachable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("ask the coordinator at %s: %v: %w", c.base, err, api.ErrUnavailable)
+// Add implements api.Group.
+func (c *Client) Add(ctx context.Context, m api.Member) error {
+	return send(ctx, c, api.PathAdd, m)
+}
+
+// Remove implements api.Group.
+func (c *Client) Remove(ctx context.Context, m api.MemberRef) error {
+	return send(ctx, c, api.PathRemove, m)
+}
+
+// Transfer implements api.Group.
+func (c *Client) Transfer(ctx context.Context, m api.MemberRef) error {
+	return send(ctx, c, api.PathTransfer, m)
 }

@@ -71,9 +71,9 @@ func (f *fake) Heartbeat(_ context.Context, h worker.Heartbeat) (worker.Orders, 
 
 func connect(t *testing.T, conn api.Conn) (*client.Client, string) {
 	t.Helper()
-	s := httptest.NewServer(server.Handler(conn))
+	s := httptest.NewServer(server.Handler(conn, server.Options{}))
 	t.Cleanup(s.Close)
-	c, err := client.New(s.URL, s.Client())
+	c, err := client.New(s.URL, client.Options{HTTP: s.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,8 +220,8 @@ func TestRoundOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, on, l) }()
-	c, err := client.New("http://"+on.Addr().String(), nil)
+	go func() { served <- server.Serve(ctx, on, l, server.Options{}) }()
+	c, err := client.New("http://"+on.Addr().String(), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestRoundOverHTTP(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for _, bad := range []string{"", "localhost:7700", "ftp://x", "http://", "://"} {
-		if _, err := client.New(bad, nil); err == nil {
+		if _, err := client.New(bad, client.Options{}); err == nil {
 			t.Errorf("New(%q) is no error", bad)
 		}
 	}
