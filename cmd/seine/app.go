@@ -23,6 +23,8 @@ type app struct {
 
 	store       string // --store
 	coordinator string // --coordinator
+	ca          string // --ca
+	tokenFile   string // --token-file
 	snapshot    uint64 // --snapshot
 	json        bool   // --json
 }
@@ -62,8 +64,11 @@ func newRoot(a *app) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store, "store", "", "the crawl's store: a folder or s3://bucket/prefix "+
 		"(default: $SEINE_STORE, else \"store:\" of seine.yaml, else ./crawl)")
-	flags.StringVar(&a.coordinator, "coordinator", "", "address of a running coordinator "+
-		"(default: that of the process which has the store)")
+	flags.StringVar(&a.coordinator, "coordinator", a.env("SEINE_COORDINATOR"), "addresses (`URL,...`) of "+
+		"running coordinators, which name the store (default: the process which has the store)")
+	flags.StringVar(&a.ca, "ca", "", "PEM file of the authority that signed their certificates")
+	flags.StringVar(&a.tokenFile, "token-file", "", "file whose first line is the token for them; "+
+		"$SEINE_TOKEN is one")
 	flags.BoolVar(&a.json, "json", false, "print facts as JSON")
 	root.AddCommand(verbs(a)...)
 	return root
@@ -104,14 +109,25 @@ func (a *app) env(name string) string {
 	return ""
 }
 
-// storeName is where the crawl lies.
-func (a *app) storeName() string {
-	for _, name := range []string{a.store, a.env("SEINE_STORE"), yamlStore("seine.yaml")} {
-		if name != "" {
-			return name
+// storeName is where the crawl lies: where the coordinators say, if some are
+// named and no store is.
+func (a *app) storeName(ctx context.Context) (string, error) {
+	if a.coordinator != "" && a.store == "" {
+		conn, err := a.dial(withScheme(a.coordinator))
+		if err != nil {
+			return "", err
+		}
+		crawl, err := conn.Crawl(ctx)
+		if err == nil || a.env("SEINE_STORE") == "" {
+			return crawl.Store, err
 		}
 	}
-	return filepath.Join(".", "crawl")
+	for _, name := range []string{a.store, a.env("SEINE_STORE"), yamlStore("seine.yaml")} {
+		if name != "" {
+			return name, nil
+		}
+	}
+	return filepath.Join(".", "crawl"), nil
 }
 
 // yamlStore reads the line `store: NAME` of seine.yaml; the file's other keys
@@ -135,7 +151,11 @@ func (a *app) open(ctx context.Context) (c *node.Crawl, done func(), err error) 
 }
 
 func (a *app) openCrawl(ctx context.Context, create bool) (*node.Crawl, func(), error) {
-	store, err := node.OpenStore(ctx, a.storeName(), create)
+	name, err := a.storeName(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := node.OpenStore(ctx, name, create)
 	if err != nil {
 		return nil, nil, absentStore(err, create)
 	}

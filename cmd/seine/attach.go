@@ -17,9 +17,9 @@ import (
 	"seine/formats/settings"
 )
 
-// address is the API of the coordinator to ask: the one named, or that of the
-// process which has the store; "" if there is none.
-func (a *app) address(root string) (string, error) {
+// coordinators are the addresses of the coordinators to ask: those named, or
+// that of the process which has the store; "" if there is none.
+func (a *app) coordinators(root string) (string, error) {
 	if a.coordinator != "" {
 		return withScheme(a.coordinator), nil
 	}
@@ -33,24 +33,47 @@ func (a *app) address(root string) (string, error) {
 	return withScheme(owner.Address), nil
 }
 
-func withScheme(address string) string {
-	if strings.Contains(address, "://") {
-		return address
+// withScheme completes addresses such as localhost:7700, separated by commas.
+func withScheme(addresses string) string {
+	all := strings.Split(addresses, ",")
+	for i, address := range all {
+		if address = strings.TrimSpace(address); !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		all[i] = address
 	}
-	return "http://" + address
+	return strings.Join(all, ",")
 }
 
-// connect reaches the running coordinator, if there is one.
+// patient is how long a person's command goes on asking coordinators that were
+// named: longer than they take to choose another leader.
+const patient = 20 * time.Second
+
+// dial makes a client for coordinators.
+func (a *app) dial(addresses string) (*client.Client, error) {
+	d := node.Dialling{CA: a.ca, Cert: a.env("SEINE_CERT"), Key: a.env("SEINE_KEY"), TokenFile: a.tokenFile,
+		Token: a.env("SEINE_TOKEN")}
+	if d.CA == "" {
+		d.CA = a.env("SEINE_CA")
+	}
+	if a.coordinator != "" {
+		d.Patience = patient
+	}
+	c, err := d.Client(addresses)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// connect reaches the running coordinators, if there are any.
 func (a *app) connect(root string) (conn api.Conn, running bool, err error) {
-	address, err := a.address(root)
-	if err != nil || address == "" {
+	addresses, err := a.coordinators(root)
+	if err != nil || addresses == "" {
 		return nil, false, err
 	}
-	c, err := client.New(address, nil)
-	if err != nil {
-		return nil, false, usage(err)
-	}
-	return c, true, nil
+	c, err := a.dial(addresses)
+	return c, err == nil, err
 }
 
 // attached runs use beside a coordinator: a remote one if it is named, else one
@@ -58,9 +81,9 @@ func (a *app) connect(root string) (conn api.Conn, running bool, err error) {
 func (a *app) attached(ctx context.Context, c *node.Crawl, drain <-chan struct{},
 	use func(ctx context.Context, conn api.Conn) error) error {
 	if a.coordinator != "" {
-		conn, err := client.New(withScheme(a.coordinator), nil)
+		conn, err := a.dial(withScheme(a.coordinator))
 		if err != nil {
-			return usage(err)
+			return err
 		}
 		ctx, stop := context.WithCancelCause(ctx)
 		defer stop(nil)

@@ -11,7 +11,6 @@ import (
 	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
-	"seine/coordinator/client"
 	"seine/formats/layout"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
@@ -81,7 +80,7 @@ func (a *app) status(ctx context.Context) error {
 
 // process finds who works on the crawl and what is open.
 func (a *app) process(ctx context.Context, c *node.Crawl, last uint64, s *standing) error {
-	address, err := a.address(c.Store.Root)
+	addresses, err := a.coordinators(c.Store.Root)
 	if err != nil {
 		return err
 	}
@@ -91,10 +90,10 @@ func (a *app) process(ctx context.Context, c *node.Crawl, last uint64, s *standi
 			s.Process = &owner
 		}
 	}
-	if address != "" {
-		conn, err := client.New(address, nil)
+	if addresses != "" {
+		conn, err := a.dial(addresses)
 		if err != nil {
-			return usage(err)
+			return err
 		}
 		asking, stop := context.WithTimeout(ctx, 10*time.Second)
 		defer stop()

@@ -57,10 +57,7 @@ func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error
 	if err != nil {
 		return err
 	}
-	runners, err := Runners(ctx, c, scratch, o.Web)
-	if err != nil {
-		return err
-	}
+	runners := Runners(c, scratch, o.Web, 0)
 	group, err := raftnode.Embedded(nil)
 	if err != nil {
 		return err
@@ -77,7 +74,7 @@ func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error
 	defer stop()
 	leading, serving := make(chan error, 1), make(chan error, 1)
 	go func() { leading <- lead.Run(ctx) }()
-	go func() { serving <- server.Serve(ctx, listener, lead) }()
+	go func() { serving <- server.Serve(ctx, listener, lead, server.Options{Store: c.Store.Name()}) }()
 	err = work(ctx, o, lead, runners, leading, use)
 	stop()
 	if lerr := <-leading; lerr != nil {
@@ -94,10 +91,8 @@ func work(ctx context.Context, o Options, conn api.Conn, runners map[jobs.Stage]
 	end := make(chan struct{}) // drains the worker when use is over
 	drained := make(chan error, 1)
 	go func() {
-		host, _ := os.Hostname()
-		drained <- worker.Run(ctx, worker.Settings{ID: fmt.Sprintf("%s-%d-%d", host, os.Getpid(),
-			time.Now().UnixNano()), Slots: runtime.GOMAXPROCS(0), Heartbeat: heartbeat,
-			Drain: end, Log: o.Log}, conn, runners)
+		drained <- worker.Run(ctx, worker.Settings{ID: workerID(), Slots: runtime.GOMAXPROCS(0),
+			Heartbeat: heartbeat, Drain: end, Log: o.Log}, conn, runners)
 	}()
 	used := make(chan error, 1)
 	go func() {

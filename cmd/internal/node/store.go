@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"seine/formats/layout"
@@ -51,6 +52,18 @@ func OpenStore(ctx context.Context, name string, create bool) (*Store, error) {
 	}
 	counter := objstore.NewCounter(objstore.NewRetry(d, objstore.Backoff{}))
 	return &Store{Store: counter, Uses: counter, URL: name, Root: name, own: d}, nil
+}
+
+// Name is by what another process on this machine, or anywhere for a bucket,
+// opens the store.
+func (s *Store) Name() string {
+	if s.Root == "" {
+		return s.URL
+	}
+	if path, err := filepath.Abs(s.Root); err == nil {
+		return path
+	}
+	return s.Root
 }
 
 // ErrForeign: a folder holds what no crawl put there.
