@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"seine/formats/schema"
+	"seine/formats/robotstxt"
 	"seine/mapper/robots"
 )
 
@@ -48,7 +47,7 @@ type robotsAnswer struct {
 	Line    int    `json:"line,omitempty"`
 }
 
-func answerOf(path string, d robots.Decision) robotsAnswer {
+func answerOf(path string, d robotstxt.Decision) robotsAnswer {
 	return robotsAnswer{Path: path, Allowed: d.Allowed, Rule: d.Rule, Line: d.Line}
 }
 
@@ -64,19 +63,6 @@ func (r robotsAnswer) text() string {
 		return word + ": " + oneLine(r.Rule)
 	}
 	return word + ": no rule matches"
-}
-
-// recordOf is what a row of robots says.
-func recordOf(row schema.Robots) robots.Record {
-	r := robots.Record{Status: int(row.HTTPStatus), Text: []byte(row.Text),
-		FetchedAt: time.UnixMilli(row.FetchedAt), Expires: time.UnixMilli(row.Expires),
-		Failures: int(row.Failures)}
-	for _, o := range []robots.Outcome{robots.Parsed, robots.AllowAll, robots.Unreachable} {
-		if o.String() == row.Status {
-			r.Outcome = o
-		}
-	}
-	return r
 }
 
 func (a *app) robotsOf(ctx context.Context, args []string, agent string) error {
@@ -105,7 +91,7 @@ func (a *app) robotsOf(ctx context.Context, args []string, agent string) error {
 			return absentf("robots.txt of %s://%s was not asked for yet; it is before the first page of it",
 				u.Scheme, u.Authority)
 		}
-		answer := answerOf(u.Path, recordOf(row).Rules(agent).Decide(u.Path))
+		answer := answerOf(u.Path, robots.RecordOf(&row).Rules(agent).Decide(u.Path))
 		if a.json {
 			if err := a.printJSON(map[string]any{"robots": object(factsOf(row)), "decision": answer}); err != nil {
 				return err
@@ -125,14 +111,14 @@ func (a *app) robotsOf(ctx context.Context, args []string, agent string) error {
 }
 
 func (a *app) robotsIn(args []string, agent string) error {
-	text, err := a.readInput(args[0], robots.MaxBytes+1)
+	text, err := a.readInput(args[0], robotstxt.MaxBytes+1)
 	if err != nil {
 		return err
 	}
 	if agent == "" {
 		agent = "seine"
 	}
-	file := robots.Parse(text)
+	file := robotstxt.Parse(text)
 	group := file.Agent(agent)
 	paths := args[1:]
 	if len(paths) == 0 {

@@ -10,6 +10,7 @@ import (
 	"seine/formats/scope"
 	"seine/formats/settings"
 	"seine/formats/weburl"
+	"seine/mapper/robots"
 	"seine/reducer/task"
 )
 
@@ -112,7 +113,7 @@ func (e *explanation) robots(ctx context.Context) error {
 		e.say("robots.txt", "of %s was not asked for yet; it is before the first page", authority)
 		return nil
 	}
-	record := recordOf(row)
+	record := robots.RecordOf(&row)
 	answer := answerOf(e.url.Path, record.Rules(e.settings.Agent).Decide(e.url.Path))
 	age := fmt.Sprintf("(read %s, used until %s)", clock(row.FetchedAt, e.now), clock(row.Expires, e.now))
 	switch {

@@ -90,6 +90,16 @@ func rebuild(u URL, host, path, query string) string {
 	return string(b)
 }
 
+// CutAuthority cuts a URL in normal form into "scheme://authority" and its path with the query, as
+// Normal has them: by string, for those who have a table's URL and need no more of it.
+func CutAuthority(url string) (authority, path string) {
+	start := strings.Index(url, "://") + len("://")
+	if end := strings.IndexByte(url[start:], '/'); end >= 0 {
+		return url[:start+end], url[start+end:]
+	}
+	return url, ""
+}
+
 // dropSessionSegments drops ";jsessionid=…" and its like from the segments of a normal path,
 // up to the next ";" or "/" (rule 13). A segment that would become a dot segment is left alone.
 func dropSessionSegments(path string) string {

@@ -18,7 +18,6 @@ import (
 	"seine/formats/weburl"
 	"seine/jobs"
 	"seine/mapper/polite"
-	"seine/mapper/robots"
 )
 
 // readRows reads a whole object of rows; size 0 of object means none.
@@ -149,22 +148,6 @@ func sortedKeys(keys []lsm.Key) []lsm.Key {
 	return slices.Compact(keys)
 }
 
-// recordOf turns a row of robots into the record that policy works on.
-func recordOf(row *schema.Robots) robots.Record {
-	r := robots.Record{Status: int(row.HTTPStatus), Text: []byte(row.Text),
-		FetchedAt: fromMS(row.FetchedAt), Expires: fromMS(row.Expires),
-		Failures: int(row.Failures), UnreachableSince: fromMS(row.FirstFail)}
-	switch row.Status {
-	case robots.Parsed.String():
-		r.Outcome = robots.Parsed
-	case robots.AllowAll.String():
-		r.Outcome = robots.AllowAll
-	case robots.Unreachable.String():
-		r.Outcome = robots.Unreachable
-	}
-	return r
-}
-
 // stateOf is what manners must remember of a group at the start of a round whose
 // settings and robots.txt ask for a delay. Of the delay of the round before only
 // a Crawl-delay stands, since settings may have been lowered; but the first
@@ -231,18 +214,9 @@ func (s *sealed) addRobots(r *schema.Robots) {
 	}
 }
 
-// authorityName is the scheme and authority of a URL in normal form.
-func authorityName(url string) string {
-	start := strings.Index(url, "://") + len("://")
-	if end := strings.IndexByte(url[start:], '/'); end >= 0 {
-		return url[:start+end]
-	}
-	return url
-}
-
 func (s *sealed) add(byHost bool, f *schema.Fetch) {
 	if f.Kind == kindPage && f.IP != "" {
-		name := authorityName(f.URL)
+		name, _ := weburl.CutAuthority(f.URL)
 		s.asked[name] = max(s.asked[name], f.StartedAt)
 	}
 	s.ids[fetchID(f)] = true

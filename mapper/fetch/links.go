@@ -101,7 +101,7 @@ func (f *fetcher) discoveries(o *outcome, emit func(schema.Discovery)) {
 
 // hostOf is the host of a URL in normal form, as weburl.Normal has it.
 func hostOf(url string) string {
-	name := authorityName(url)
+	name, _ := weburl.CutAuthority(url)
 	name = name[strings.Index(name, "://")+len("://"):]
 	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, ']') {
 		name = name[:colon]

@@ -99,8 +99,7 @@ func (f *fetcher) forbidden(a *authority, u weburl.Normal) (
 	case decision.Allowed:
 		return "", "", ""
 	case decision.Rule != "":
-		rule := a.name + "/robots.txt:" + strconv.Itoa(decision.Line) + ": " + decision.Rule
-		return schema.RobotsDenied, bounded(rule, 500), ""
+		return schema.RobotsDenied, decision.Cite(a.name), ""
 	}
 	return schema.RobotsUnreachable, "", a.record.Outcome.String()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"seine/formats/robotstxt"
 	"seine/formats/schema"
 	"seine/formats/weburl"
 	"seine/mapper/http1"
@@ -24,7 +25,7 @@ type authority struct {
 
 	// Below: guarded by fetcher.mu.
 	record    robots.Record
-	rules     robots.Rules
+	rules     robotstxt.Rules
 	followed  bool            // a page was asked for since robots.txt was
 	dead      schema.Reason   // why nothing could be asked at all; "" unless so
 	noContact bool            // its address is public, and no contact is set
@@ -43,7 +44,7 @@ func (f *fetcher) newAuthority(name string, row *schema.Robots, followed bool) *
 		a.group = group(f.set.GroupByHost, a.domain, a.host)
 	}
 	if row != nil {
-		a.record = recordOf(row)
+		a.record = robots.RecordOf(row)
 		a.rules = a.record.Rules(f.set.Agent)
 		a.dead = row.Reason
 	}
@@ -76,7 +77,7 @@ func (f *fetcher) delayOf(a *authority) time.Duration {
 func (f *fetcher) fresh(a *authority, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return a.record.Outcome != robots.Unknown && a.record.Fresh(now, a.followed)
+	return a.record.Outcome != robotstxt.Unknown && a.record.Fresh(now, a.followed)
 }
 
 // askRobots puts a granted page back behind its authority's robots.txt.
@@ -161,7 +162,7 @@ func robotsFetch(x *answer) robots.Fetch {
 	if cut && r.Body.Size() == 0 {
 		return robots.Fetch{RetryAfter: x.manners.RetryAfter}
 	}
-	return robots.Fetch{Status: r.Status, Body: readUpTo(r.Body, robots.MaxBytes+1), Cut: cut,
+	return robots.Fetch{Status: r.Status, Body: readUpTo(r.Body, robotstxt.MaxBytes+1), Cut: cut,
 		RetryAfter: x.manners.RetryAfter}
 }
 
@@ -169,7 +170,7 @@ func robotsFetch(x *answer) robots.Fetch {
 func (f *fetcher) decided(a *authority, r robots.Record, x *answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r.Outcome == robots.Parsed || r.Outcome == robots.AllowAll {
+	if r.Outcome == robotstxt.Parsed || r.Outcome == robotstxt.AllowAll {
 		if ttl := f.set.RobotsTTL.D(); ttl < robots.Lifetime {
 			r.Expires = r.FetchedAt.Add(ttl)
 		}
@@ -187,7 +188,7 @@ func (f *fetcher) decided(a *authority, r robots.Record, x *answer) {
 func (f *fetcher) learned(a *authority) {
 	delay := f.delayOf(a)
 	f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(a.group, delay) })
-	if a.record.Outcome == robots.Parsed {
+	if a.record.Outcome == robotstxt.Parsed {
 		for _, raw := range a.record.File().Sitemaps() {
 			f.addSitemap(a, a.source, raw, 0)
 		}

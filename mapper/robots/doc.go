@@ -1,29 +1,8 @@
-// Package robots reads robots.txt as RFC 9309 says and decides what a crawler may ask for.
+// Package robots decides when an authority's robots.txt is asked for, and what the answer means.
 //
-// Parse turns the bytes of a file into a File and never fails: a file that is damaged, is an HTML
-// page or is no text at all yields the rules that can still be understood. File.Agent merges the
-// groups that speak to one product token into a Group, whose Decide answers for a path and query.
-// Policy says what an answer to a request for robots.txt means (parse, allow all, forbid all) and
-// when to ask again. ParseRobotsTag reads X-Robots-Tag headers and <meta name=robots> values, which
-// are another protocol: they speak of indexing and links, never of whether a URL may be fetched.
-//
-// # What decides
-//
-// The matching rule with the longest pattern wins, and Allow wins a tie. Patterns match from the
-// start of the path; '*' is any run of bytes, a final '$' is the end. Lengths are counted after
-// patterns and paths were brought to one percent-encoded form (see canonical), so that /%7Ea, /~a
-// and ü, %C3%BC, %c3%bc are each the same. Queries are matched as they stand: never sorted, cut or
-// decoded. /robots.txt itself is always allowed.
-//
-// Where RFC 9309 leaves a choice, Google's published parser is followed: misspelt keys, a missing
-// colon, a product token cut before its version. Crawl-delay, which the RFC does not know, belongs
-// to the agents named above it in its group; of several, the longest counts.
-//
-// # Bounds and concurrency
-//
-// Parse reads MaxBytes and drops what follows, with the line that the cut went through, since half
-// a rule would be another rule. A File takes a small multiple of the bytes read. A decision costs
-// O(path) for each rule with wildcards and O(path · log rules) for all the others together: no
-// pattern makes it backtrack. All functions are pure; a File and a Group never change and may be
-// used by many goroutines.
+// Policy says what the end of a request for robots.txt comes down to (parse, allow all, forbid all)
+// and when to ask again; a Record is what is kept of it, in the table robots too. What the rules of
+// a file then forbid is decided by formats/robotstxt. ParseRobotsTag reads X-Robots-Tag headers and
+// <meta name=robots> values, which are another protocol: they speak of indexing and links, never of
+// whether a URL may be fetched. All functions are pure.
 package robots

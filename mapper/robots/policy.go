@@ -1,34 +1,11 @@
 package robots
 
-import "time"
+import (
+	"time"
 
-// Outcome is what an authority's robots.txt comes down to.
-type Outcome uint8
-
-const (
-	// Unknown: not asked yet. Nothing may be fetched.
-	Unknown Outcome = iota
-	// Parsed: a file was read; its rules decide.
-	Parsed
-	// AllowAll: there is no such file (4xx, or too many redirects).
-	AllowAll
-	// Unreachable: it could not be had (429, 5xx, time-out, connection, DNS). Nothing may be
-	// fetched.
-	Unreachable
+	"seine/formats/robotstxt"
+	"seine/formats/schema"
 )
-
-// String returns the outcome as tables and people read it.
-func (o Outcome) String() string {
-	switch o {
-	case Parsed:
-		return "parsed"
-	case AllowAll:
-		return "allow_all"
-	case Unreachable:
-		return "unreachable"
-	}
-	return "unknown"
-}
 
 const (
 	// Lifetime is how long an answer is used: the 24 hours of RFC 9309 (2.4).
@@ -51,13 +28,28 @@ type Fetch struct {
 
 // Record is what is kept of an authority's robots.txt.
 type Record struct {
-	Outcome          Outcome
+	Outcome          robotstxt.Outcome
 	Status           int       // of the last response, 0 when none came
 	Text             []byte    // as received, at most MaxBytes+1 bytes; only when Parsed
 	FetchedAt        time.Time // of the last try
 	Expires          time.Time // when to ask again
 	Failures         int       // tries in a row that found it unreachable
 	UnreachableSince time.Time // the first of those
+}
+
+// RecordOf is the record that a row of the table robots keeps.
+func RecordOf(row *schema.Robots) Record {
+	return Record{Outcome: robotstxt.OutcomeOf(row.Status), Status: int(row.HTTPStatus),
+		Text: []byte(row.Text), FetchedAt: fromMS(row.FetchedAt), Expires: fromMS(row.Expires),
+		Failures: int(row.Failures), UnreachableSince: fromMS(row.FirstFail)}
+}
+
+// fromMS is a time of the tables; zero is never.
+func fromMS(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // Policy makes the record that follows from a fetch, given the earlier one (zero if none).
@@ -77,19 +69,19 @@ func Policy(f Fetch, earlier Record, now time.Time) Record {
 	r := Record{Status: f.Status, FetchedAt: now, Expires: now.Add(Lifetime)}
 	switch {
 	case f.Status >= 200 && f.Status < 300:
-		r.Outcome, r.Text = Parsed, f.Body
-		if len(r.Text) > MaxBytes {
-			r.Text = r.Text[:MaxBytes+1]
+		r.Outcome, r.Text = robotstxt.Parsed, f.Body
+		if len(r.Text) > robotstxt.MaxBytes {
+			r.Text = r.Text[:robotstxt.MaxBytes+1]
 		}
 		if f.Cut {
 			r.Expires = now.Add(retries[0])
 		}
-	case f.Status == 304 && earlier.Outcome == Parsed:
-		r.Outcome, r.Text = Parsed, earlier.Text
+	case f.Status == 304 && earlier.Outcome == robotstxt.Parsed:
+		r.Outcome, r.Text = robotstxt.Parsed, earlier.Text
 	case f.Status >= 300 && f.Status < 500 && f.Status != 304 && f.Status != 429:
-		r.Outcome = AllowAll
+		r.Outcome = robotstxt.AllowAll
 	default:
-		r.Outcome = Unreachable
+		r.Outcome = robotstxt.Unreachable
 		r.Failures = earlier.Failures + 1
 		r.UnreachableSince = earlier.UnreachableSince
 		if r.UnreachableSince.IsZero() {
@@ -105,37 +97,16 @@ func Policy(f Fetch, earlier Record, now time.Time) Record {
 // stays valid beyond its time (followed false): with a Crawl-delay longer than a round, robots.txt
 // would else take every slot and no page would ever be fetched. An unreachable one always expires.
 func (r Record) Fresh(now time.Time, followed bool) bool {
-	if r.Outcome == Unknown {
+	if r.Outcome == robotstxt.Unknown {
 		return false
 	}
-	return now.Before(r.Expires) || !followed && r.Outcome != Unreachable
+	return now.Before(r.Expires) || !followed && r.Outcome != robotstxt.Unreachable
 }
 
 // File returns the rules that the record's text holds; none unless it was parsed.
-func (r Record) File() *File { return Parse(r.Text) }
-
-// Rules is a record ready to decide for one agent.
-type Rules struct {
-	Outcome Outcome
-	Group   Group
-}
+func (r Record) File() *robotstxt.File { return robotstxt.Parse(r.Text) }
 
 // Rules parses the record for a product token.
-func (r Record) Rules(token string) Rules {
-	if r.Outcome != Parsed {
-		return Rules{Outcome: r.Outcome}
-	}
-	return Rules{r.Outcome, r.File().Agent(token)}
-}
-
-// Decide answers as Group.Decide, and refuses everything while the outcome is Unknown or
-// Unreachable. /robots.txt may always be asked for.
-func (r Rules) Decide(pathAndQuery string) Decision {
-	switch r.Outcome {
-	case Parsed:
-		return r.Group.Decide(pathAndQuery)
-	case AllowAll:
-		return Decision{Allowed: true}
-	}
-	return Decision{Allowed: pathAndQuery == "/robots.txt"}
+func (r Record) Rules(token string) robotstxt.Rules {
+	return robotstxt.RulesOf(r.Outcome, r.Text, token)
 }

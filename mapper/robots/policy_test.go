@@ -1,8 +1,12 @@
 package robots
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"seine/formats/robotstxt"
+	"seine/formats/schema"
 )
 
 var start = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
@@ -12,34 +16,34 @@ func TestPolicyByStatus(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		fetch   Fetch
-		outcome Outcome
+		outcome robotstxt.Outcome
 		a, b    bool // whether /a and /b are allowed
 		expires time.Duration
 	}{
-		{"200", Fetch{Status: 200, Body: body}, Parsed, false, true, 24 * time.Hour},
-		{"206", Fetch{Status: 206, Body: body}, Parsed, false, true, 24 * time.Hour},
-		{"200, broken off", Fetch{Status: 200, Body: body, Cut: true}, Parsed, false, true,
+		{"200", Fetch{Status: 200, Body: body}, robotstxt.Parsed, false, true, 24 * time.Hour},
+		{"206", Fetch{Status: 206, Body: body}, robotstxt.Parsed, false, true, 24 * time.Hour},
+		{"200, broken off", Fetch{Status: 200, Body: body, Cut: true}, robotstxt.Parsed, false, true,
 			10 * time.Minute},
-		{"404", Fetch{Status: 404, Body: body}, AllowAll, true, true, 24 * time.Hour},
-		{"401", Fetch{Status: 401}, AllowAll, true, true, 24 * time.Hour},
-		{"403", Fetch{Status: 403}, AllowAll, true, true, 24 * time.Hour},
-		{"410", Fetch{Status: 410}, AllowAll, true, true, 24 * time.Hour},
-		{"too many redirects", Fetch{Status: 302}, AllowAll, true, true, 24 * time.Hour},
-		{"429", Fetch{Status: 429}, Unreachable, false, false, 10 * time.Minute},
-		{"429, Retry-After", Fetch{Status: 429, RetryAfter: 2 * time.Hour}, Unreachable, false,
+		{"404", Fetch{Status: 404, Body: body}, robotstxt.AllowAll, true, true, 24 * time.Hour},
+		{"401", Fetch{Status: 401}, robotstxt.AllowAll, true, true, 24 * time.Hour},
+		{"403", Fetch{Status: 403}, robotstxt.AllowAll, true, true, 24 * time.Hour},
+		{"410", Fetch{Status: 410}, robotstxt.AllowAll, true, true, 24 * time.Hour},
+		{"too many redirects", Fetch{Status: 302}, robotstxt.AllowAll, true, true, 24 * time.Hour},
+		{"429", Fetch{Status: 429}, robotstxt.Unreachable, false, false, 10 * time.Minute},
+		{"429, Retry-After", Fetch{Status: 429, RetryAfter: 2 * time.Hour}, robotstxt.Unreachable, false,
 			false, 2 * time.Hour},
-		{"429, short Retry-After", Fetch{Status: 429, RetryAfter: time.Second}, Unreachable,
+		{"429, short Retry-After", Fetch{Status: 429, RetryAfter: time.Second}, robotstxt.Unreachable,
 			false, false,
 			10 * time.Minute},
-		{"503, endless Retry-After", Fetch{Status: 503, RetryAfter: 1e6 * time.Hour}, Unreachable,
+		{"503, endless Retry-After", Fetch{Status: 503, RetryAfter: 1e6 * time.Hour}, robotstxt.Unreachable,
 			false, false,
 			24 * time.Hour},
-		{"500 with rules", Fetch{Status: 500, Body: body}, Unreachable, false, false,
+		{"500 with rules", Fetch{Status: 500, Body: body}, robotstxt.Unreachable, false, false,
 			10 * time.Minute},
-		{"999", Fetch{Status: 999}, Unreachable, false, false, 10 * time.Minute},
-		{"101", Fetch{Status: 101}, Unreachable, false, false, 10 * time.Minute},
-		{"304 to nothing", Fetch{Status: 304}, Unreachable, false, false, 10 * time.Minute},
-		{"no response", Fetch{}, Unreachable, false, false, 10 * time.Minute},
+		{"999", Fetch{Status: 999}, robotstxt.Unreachable, false, false, 10 * time.Minute},
+		{"101", Fetch{Status: 101}, robotstxt.Unreachable, false, false, 10 * time.Minute},
+		{"304 to nothing", Fetch{Status: 304}, robotstxt.Unreachable, false, false, 10 * time.Minute},
+		{"no response", Fetch{}, robotstxt.Unreachable, false, false, 10 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Policy(c.fetch, Record{}, start)
@@ -76,7 +80,7 @@ func TestPolicyRetries(t *testing.T) {
 		r = Policy(Fetch{}, r, now)
 		now = r.Expires
 	}
-	if r.Outcome != Unreachable || r.Rules("x").Decide("/").Allowed {
+	if r.Outcome != robotstxt.Unreachable || r.Rules("x").Decide("/").Allowed {
 		t.Errorf("after two months: %+v", r)
 	}
 	r = Policy(Fetch{Status: 200}, r, now)
@@ -89,7 +93,7 @@ func TestPolicyRetries(t *testing.T) {
 }
 
 func TestPolicyNotModified(t *testing.T) {
-	r := Policy(Fetch{Status: 200, Body: []byte(rules("Disallow: /a"))}, Record{}, start)
+	r := Policy(Fetch{Status: 200, Body: []byte("User-agent: *\nDisallow: /a\n")}, Record{}, start)
 	later := start.Add(25 * time.Hour)
 	r = Policy(Fetch{Status: 304}, r, later)
 	if r.Rules("x").Decide("/a").Allowed || !r.Expires.Equal(later.Add(Lifetime)) {
@@ -159,4 +163,40 @@ func TestParseRobotsTag(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRecordOf: what a row of robots says is what was written into it.
+func TestRecordOf(t *testing.T) {
+	row := schema.Robots{Status: "unreachable", HTTPStatus: 503, Failures: 2,
+		FetchedAt: start.UnixMilli(), Expires: start.Add(time.Hour).UnixMilli(),
+		FirstFail: start.Add(-time.Hour).UnixMilli()}
+	r := RecordOf(&row)
+	if r.Outcome != robotstxt.Unreachable || r.Status != 503 || r.Failures != 2 ||
+		!r.FetchedAt.Equal(start) || r.Expires.Sub(start) != time.Hour ||
+		start.Sub(r.UnreachableSince) != time.Hour {
+		t.Errorf("record %+v", r)
+	}
+	row = schema.Robots{Status: "parsed", Text: "User-agent: *\nDisallow: /a"}
+	if r = RecordOf(&row); r.Rules("x").Decide("/a").Allowed || !r.Expires.IsZero() {
+		t.Errorf("record %+v", r)
+	}
+}
+
+func FuzzParseRobotsTag(f *testing.F) {
+	f.Add("seine: noindex, nofollow", "seine")
+	f.Add("unavailable_after: 25 Jun 2027, none", "")
+	f.Fuzz(func(t *testing.T, value, token string) {
+		d := ParseRobotsTag([]string{value}, token)
+		if both := ParseRobotsTag([]string{value, value}, token); both != d {
+			t.Errorf("%+v, and said twice %+v", d, both)
+		}
+		if upper := ParseRobotsTag([]string{strings.ToUpper(value)}, token); isASCII(value) &&
+			isASCII(token) && upper != d {
+			t.Errorf("%+v, and in upper case %+v", d, upper)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
 }

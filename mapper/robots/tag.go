@@ -1,6 +1,10 @@
 package robots
 
-import "strings"
+import (
+	"strings"
+
+	"seine/formats/robotstxt"
+)
 
 // Directives are what X-Robots-Tag headers or a <meta name=robots> ask of an indexer.
 type Directives struct {
@@ -24,7 +28,7 @@ func (d Directives) Or(e Directives) Directives {
 // is noindex and nofollow. unavailable_after, max-snippet and the like are read over: a page's
 // removal at a date is noticed when it is looked at again.
 func ParseRobotsTag(values []string, token string) Directives {
-	token = productToken(token)
+	token = robotstxt.ProductToken(token)
 	var d Directives
 	for _, value := range values {
 		ours := true
@@ -32,11 +36,11 @@ func ParseRobotsTag(values []string, token string) Directives {
 			return r == ',' || r == ';'
 		}) {
 			name, rest, colon := strings.Cut(piece, ":")
-			if name = strings.ToLower(trim(name)); colon {
+			if name = strings.ToLower(strings.Trim(name, " \t\v\f\u00a0\ufeff")); colon {
 				if valued[name] {
 					continue
 				}
-				if name == "*" || name != "" && productToken(name) == name {
+				if name == "*" || name != "" && robotstxt.ProductToken(name) == name {
 					ours, piece = name == "*" || name == token, rest
 				}
 			}

@@ -33,6 +33,9 @@ func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
 	if err != nil {
 		return err
 	}
+	if err := g.robots(ctx, batch, known); err != nil {
+		return err
+	}
 	if err := g.groups(ctx, batch); err != nil {
 		return err
 	}
@@ -157,9 +160,15 @@ func (g *generation) newHosts(ctx context.Context, keys []lsm.Key,
 	return nil
 }
 
+// live says whether a popped row is the one that its URL waits by; url is nil
+// where urls has none.
+func live(row *schema.FrontierRow, url *schema.URL) bool {
+	return url != nil && url.Queued != 0 && url.Queued == row.Ticket
+}
+
 // decide says what becomes of a popped row; url is nil where urls has none.
 func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.URL) error {
-	if url == nil || url.Queued == 0 || url.Queued != row.Ticket {
+	if !live(row, url) {
 		g.counts[countDropped]++
 		return nil
 	}
@@ -171,7 +180,10 @@ func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.U
 		return err
 	}
 	if !verdict.Accepted {
-		return g.refuse(row, verdict)
+		return g.refuse(row, reasonOf(verdict), verdict.Code, verdict.Rule)
+	}
+	if rule := g.rules.forbids(row); rule != "" {
+		return g.refuse(row, schema.RobotsDenied, "", rule)
 	}
 	group := p.groups[g.groupKey(row)]
 	if group.backoff > g.now {
@@ -211,19 +223,25 @@ func (g *generation) judge(row *schema.FrontierRow, url *schema.URL) (scope.Verd
 	return g.scope.Decide(normal, row.Domain, int(url.Depth)), nil
 }
 
-func (g *generation) refuse(row *schema.FrontierRow, v scope.Verdict) error {
-	reason := schema.OutOfScope
+// reasonOf is the reason of a verdict that accepts not.
+func reasonOf(v scope.Verdict) schema.Reason {
 	switch {
 	case v.Code == scope.ByRule:
-		reason = schema.RuleOut
+		return schema.RuleOut
 	case v.Code == scope.TooLong || strings.HasPrefix(v.Code, schema.TrapPrefix):
-		reason = schema.Trap
+		return schema.Trap
 	}
+	return schema.OutOfScope
+}
+
+// refuse ends the turn of a URL that takes no place in the round.
+func (g *generation) refuse(row *schema.FrontierRow, reason schema.Reason, detail,
+	rule string) error {
 	g.counts[countRefused]++
 	g.counts[countRefused+"_"+reason]++
 	return g.out.refused.Add(schema.Fetch{Domain: row.Domain, Host: row.Host, URL: row.URL,
 		Round: int64(g.task.Spec.Job), Final: true, Kind: "page", StartedAt: g.now,
-		Reason: reason, Detail: v.Code, Rule: v.Rule})
+		Reason: reason, Detail: detail, Rule: rule})
 }
 
 func (g *generation) list(row *schema.FrontierRow, url *schema.URL) schema.List {

@@ -9,6 +9,7 @@
 //	   not live ............ dropped                           │
 //	   not due ............. back to waiting, as it was        │
 //	   refused by today's scope ... a final row of its own     │
+//	   or by a valid robots.txt ... the same                   │
 //	   domain backs off .... waiting until then                │
 //	   domain has no room .. waiting for the domain's slot     │
 //	   else ................ list                              ▼

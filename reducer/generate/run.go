@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"seine/formats/lsm"
+	"seine/formats/robotstxt"
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
@@ -58,6 +59,7 @@ type generation struct {
 	limits   []int64
 
 	tables         *tables
+	rules          *ruleBook
 	waiting, ready []*queue
 	due            []map[uint16]bool // of each waiting queue: partitions to look into
 	out            *outputs
@@ -83,6 +85,8 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 		return nil, err
 	}
 	g.tables = openTables(e, g.manifest)
+	g.rules = &ruleBook{reader: g.tables.robots, agent: g.settings.Agent, now: g.now,
+		bound: e.Memory() / 16, rules: map[lsm.Key]robotstxt.Rules{}}
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)
 	g.limits = limits(g.manifest, g.quotas, t.Range)
 	if err := g.openQueues(ctx); err != nil {

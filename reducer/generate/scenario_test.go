@@ -223,3 +223,41 @@ func TestDomainOfManyHosts(t *testing.T) {
 		t.Errorf("60 places went to %d hosts of 500", len(hosts))
 	}
 }
+
+// TestRobotsDecideBeforeThePlace: what a known robots.txt forbids is refused and takes none of its
+// domain's places; a file that is no longer valid decides nothing.
+func TestRobotsDecideBeforeThePlace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		expires       int64
+		refused, list int
+	}{
+		{"valid", twin.Now + 1, 500, 60},
+		{"expired", twin.Now, 0, 60},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := twin.New()
+			for i := range 500 { // they come first
+				due(w, 0.9, "big.test", fmt.Sprintf("http://big.test/private/%03d", i))
+				due(w, 0.5, "big.test", fmt.Sprintf("http://big.test/p/%03d", i))
+			}
+			w.PutRobots(schema.Robots{Partition: int32(weburl.Partition("big.test")), Domain: "big.test",
+				Authority: "http://big.test", Status: "parsed", Expires: c.expires,
+				Text: "User-agent: *\nDisallow: /private/"})
+			crawl := newCrawl(t, w, settings.Settings{Scope: "any"})
+			end, lists := crawl.round(50_000, time.Minute)
+			refused := read[fetchRow](context.Background(), t, crawl.e, end.Refused)
+			if len(refused) != c.refused || len(lists) != c.list ||
+				end.Counts["refused_robots_denied"] != int64(c.refused) {
+				t.Fatalf("%d refused, %d listed: %v", len(refused), len(lists), end.Counts)
+			}
+			for _, f := range refused {
+				if f.Rule != "http://big.test/robots.txt:2: Disallow: /private/" || !f.Final ||
+					f.Reason != schema.RobotsDenied {
+					t.Fatalf("row %+v", f)
+				}
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ type tables struct {
 	urls    *lsm.Reader[schema.URL]
 	domains *lsm.Reader[schema.Domain]
 	hosts   *lsm.Reader[schema.Host]
+	robots  *lsm.Reader[schema.Robots]
 }
 
 func openTables(e task.Env, m *lsm.Manifest) *tables {
@@ -26,6 +27,8 @@ func openTables(e task.Env, m *lsm.Manifest) *tables {
 				"near_duplicates"}}),
 		hosts: lsm.Hosts().NewReader(e.Open, m.Tables[schema.Hosts], lsm.LookupOptions{
 			Columns: []string{"latency_ms"}}),
+		robots: lsm.RobotsTable().NewReader(e.Open, m.Tables[schema.RobotsT], lsm.LookupOptions{
+			Columns: []string{"status", "robots_txt", "expires"}}),
 	}
 }
 
@@ -33,4 +36,5 @@ func (t *tables) close() {
 	t.urls.Close()
 	t.domains.Close()
 	t.hosts.Close()
+	t.robots.Close()
 }

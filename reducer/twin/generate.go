@@ -2,11 +2,13 @@ package twin
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"seine/formats/layout"
 	"seine/formats/lsm"
+	"seine/formats/robotstxt"
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
@@ -175,6 +177,12 @@ func (g *generate) decide(row schema.FrontierRow) {
 			Reason: cmp.Or(reason, schema.Trap), Detail: v.Code, Rule: v.Rule})
 		return
 	}
+	if rule := g.forbidden(&row, normal); rule != "" {
+		g.out.Refused = append(g.out.Refused, schema.Fetch{Domain: row.Domain, Host: row.Host,
+			URL: row.URL, Round: int64(g.spec.Job), Final: true, Kind: "page", StartedAt: g.spec.Now,
+			Reason: schema.RobotsDenied, Rule: rule})
+		return
+	}
 	group := g.group(&row)
 	if group.row.BackoffUntil > g.spec.Now {
 		row.Due, row.Why, row.Depth = group.row.BackoffUntil, schema.WhyBackoff, url.Depth
@@ -182,6 +190,21 @@ func (g *generate) decide(row schema.FrontierRow) {
 		return
 	}
 	g.keep(group, &row, &url)
+}
+
+// forbidden gives the line of a robots.txt that is known, holds now and forbids a URL.
+func (g *generate) forbidden(row *schema.FrontierRow, u weburl.Normal) string {
+	authority := u.Scheme + "://" + u.Authority
+	robots, known := g.w.Robots[lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain,
+		URL: authority}]
+	if !known || robots.Status != "parsed" || robots.Expires <= g.spec.Now {
+		return ""
+	}
+	decision := robotstxt.Parse([]byte(robots.Text)).Agent(g.settings.Agent).Decide(u.Path)
+	if decision.Allowed {
+		return ""
+	}
+	return fmt.Sprintf("%s/robots.txt:%d: %s", authority, decision.Line, decision.Rule)
 }
 
 // group is the politeness group of a row with its budget.

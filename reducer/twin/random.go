@@ -66,9 +66,27 @@ func (w *World) randomDomain(r *rand.Rand, d int, runs []Run) {
 				Latency: r.Int64N(2000)})
 		}
 	}
+	for h := range hosts {
+		if r.IntN(2) == 0 {
+			w.randomRobots(r, domain, "http://"+hostName(h, domain))
+		}
+	}
 	for range r.IntN(120) {
 		w.randomURL(r, domain, hostName(r.IntN(hosts), domain), runs)
 	}
+}
+
+// randomRobots gives an authority a robots.txt: of every outcome, valid or not.
+func (w *World) randomRobots(r *rand.Rand, domain, authority string) {
+	row := schema.Robots{Partition: partition(domain), Domain: domain, Authority: authority,
+		Status:  []string{"parsed", "parsed", "allow_all", "unreachable"}[r.IntN(4)],
+		Expires: Now + r.Int64N(2000) - 500, FetchedAt: Now - 86_400_000}
+	if row.Status == "parsed" {
+		row.Text = []string{"", "User-agent: *\nDisallow: /a/\nAllow: /a/p1*\n",
+			"User-agent: other\nDisallow: /\nUser-agent: seine\nDisallow: /*7$\n",
+			"User-agent: seine\nDisallow: /\n"}[r.IntN(4)]
+	}
+	w.PutRobots(row)
 }
 
 func hostName(h int, domain string) string {

@@ -74,6 +74,9 @@ func (w *World) saveTables(ctx context.Context, e task.Env, t jobs.Task, edit *l
 	if err := saveRun(ctx, e, t, lsm.Hosts(), w.Hosts, edit); err != nil {
 		return err
 	}
+	if err := saveRun(ctx, e, t, lsm.RobotsTable(), w.Robots, edit); err != nil {
+		return err
+	}
 	out, err := task.Create[schema.Seed](e, t, schema.Seeds, false)
 	if err != nil {
 		return err
@@ -169,6 +172,11 @@ func Load(ctx context.Context, e task.Env, m *lsm.Manifest) (*World, error) {
 	}
 	err = lsm.Hosts().Scan(ctx, e.Open, m.Tables[schema.Hosts], layout.All, nil,
 		func(row *schema.Host, _ []lsm.Ref) error { w.PutHost(*row); return nil })
+	if err != nil {
+		return nil, err
+	}
+	err = lsm.RobotsTable().Scan(ctx, e.Open, m.Tables[schema.RobotsT], layout.All, nil,
+		func(row *schema.Robots, _ []lsm.Ref) error { w.PutRobots(*row); return nil })
 	if err != nil {
 		return nil, err
 	}

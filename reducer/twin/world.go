@@ -15,6 +15,7 @@ type World struct {
 	URLs    map[lsm.Key]schema.URL // whole rows
 	Domains map[lsm.Key]schema.Domain
 	Hosts   map[lsm.Key]schema.Host
+	Robots  map[lsm.Key]schema.Robots
 	Runs    []Run // oldest first
 	Seeds   []schema.Seed
 }
@@ -32,7 +33,7 @@ type Run struct {
 // New is a world of nothing.
 func New() *World {
 	return &World{URLs: map[lsm.Key]schema.URL{}, Domains: map[lsm.Key]schema.Domain{},
-		Hosts: map[lsm.Key]schema.Host{}}
+		Hosts: map[lsm.Key]schema.Host{}, Robots: map[lsm.Key]schema.Robots{}}
 }
 
 // Left gives the rows of partition p that a run has left, in its order.
@@ -74,6 +75,9 @@ func (w *World) PutDomain(row schema.Domain) {
 func (w *World) PutHost(row schema.Host) {
 	w.Hosts[Key(row.Partition, row.Domain, row.Host, "")] = row
 }
+
+// PutRobots sets a row of robots.
+func (w *World) PutRobots(row schema.Robots) { w.Robots[lsm.RobotsTable().Key(&row)] = row }
 
 // sortedRows gives the rows of a table in key order.
 func sortedRows[R any](rows map[lsm.Key]R) []R {

@@ -141,7 +141,7 @@ func TestDoors(t *testing.T) {
 		"golang.org/x/net/html":            {"mapper/extract"},
 		"github.com/duckdb/duckdb-go":      {"cmd/seine"},
 		"github.com/miekg/dns":             {"mapper/resolve"},
-		"github.com/temoto/robotstxt":      {"mapper/robots"},
+		"github.com/temoto/robotstxt":      {"formats/robotstxt"},
 		"github.com/spf13/cobra":           {"cmd/seine", "cmd/seined"},
 		"go.yaml.in/yaml/v3":               {"formats/settings"},
 		"github.com/apache/arrow-go":       {"cmd/seine", "formats/rowfile"},

@@ -1,4 +1,4 @@
-package robots
+package robotstxt
 
 import (
 	"fmt"
@@ -126,7 +126,6 @@ func FuzzParse(f *testing.F) {
 		if delay, ok := g.CrawlDelay(); delay < 0 || delay > MaxCrawlDelay || !ok && delay != 0 {
 			t.Errorf("CrawlDelay = %v, %v", delay, ok)
 		}
-		ParseRobotsTag([]string{string(body)}, agent)
 	})
 }
 

@@ -1,4 +1,4 @@
-package robots
+package robotstxt
 
 import (
 	"cmp"
@@ -44,7 +44,7 @@ func (r *rule) size() int {
 // those of '*' when none does. A version ("Name/1.2") is cut on both sides. A group that names the
 // token and has no rules allows everything. It sorts the rules: callers keep the Group.
 func (f *File) Agent(token string) Group {
-	token = productToken(token)
+	token = ProductToken(token)
 	if g, ok := f.merge(token); ok && token != "" {
 		return g
 	}

@@ -1,4 +1,4 @@
-package robots
+package robotstxt
 
 import (
 	"bytes"
@@ -156,12 +156,12 @@ func (p *parser) agent(value string) {
 		return
 	}
 	// A value without a token names nobody, but it takes its place: its rules are not ours.
-	b.agents = append(b.agents, productToken(value))
+	b.agents = append(b.agents, ProductToken(value))
 }
 
-// productToken is the name in "Name/1.2 (comment)", lower case. RFC 9309 allows letters, '_' and
+// ProductToken is the name in "Name/1.2 (comment)", lower case. RFC 9309 allows letters, '_' and
 // '-'; digits and dots are taken too, so that "bot2" is not "bot".
-func productToken(value string) string {
+func ProductToken(value string) string {
 	end := strings.IndexFunc(value, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 			r == '_' || r == '-' || r == '.')
