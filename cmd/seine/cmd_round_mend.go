@@ -11,8 +11,10 @@ import (
 	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
+	"seine/coordinator/client"
 	"seine/coordinator/state"
 	"seine/formats/schema"
+	"seine/jobs"
 )
 
 func (a *app) roundShow() *cobra.Command {
@@ -209,16 +211,33 @@ func (a *app) taking(ctx context.Context, conn api.Conn) bool {
 	return err == nil && len(st.Open) > 0 && st.Open[0].Phase == state.Running
 }
 
+// taken says whether a round fetches in a coordinator of this process, which has then just taken it
+// over: a round that another process works on is not blocked because this verb says so.
+func (a *app) taken(ctx context.Context, conn api.Conn, job uint64) bool {
+	if _, remote := conn.(*client.Client); remote {
+		return false
+	}
+	st, err := conn.Status(ctx)
+	return err == nil && len(st.Open) > 0 && st.Open[0].Job == job &&
+		st.Open[0].Phase == state.Running && st.Open[0].Stage == jobs.StageFetch
+}
+
 func (a *app) roundCommit() *cobra.Command {
 	return &cobra.Command{
 		Use: "commit N", Short: "Let a blocked round end without its failed parts",
 		Long: "Lets a blocked round end without its failed parts: what they fetched counts, the rest waits\n" +
-			"again.",
+			"again. Where no process works on the crawl, this one takes the round up for that.",
 		Example: "  seine round commit 7",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.mend(c.Context(), args[0], func(ctx context.Context, conn api.Conn, job uint64) error {
-				return conn.Commit(ctx, state.CommitPartial{Job: job})
+				err := conn.Commit(ctx, state.CommitPartial{Job: job})
+				if errors.Is(err, state.ErrPhase) && a.taken(ctx, conn, job) {
+					// It was blocked in a process that is gone, and runs again since this one took it
+					// over: what ends it without asking more is a hard stop.
+					return conn.Cancel(ctx, state.Cancel{JobRef: state.JobRef{Job: job}})
+				}
+				return err
 			})
 		},
 	}
