@@ -37,6 +37,8 @@ type Spec struct {
 	Round     *Round         `json:"round,omitempty"`
 	Inject    *Inject        `json:"inject,omitempty"`
 	Requeue   *Requeue       `json:"requeue,omitempty"`
+	Restore   *Restore       `json:"restore,omitempty"`
+	Prune     *Prune         `json:"prune,omitempty"`
 	Compact   *Compact       `json:"compact,omitempty"`
 }
 
@@ -75,10 +77,26 @@ func Stages(k Kind) ([]Stage, error) {
 		return []Stage{StageInject}, nil
 	case KindRequeue:
 		return []Stage{StageRequeue}, nil
+	case KindRestore:
+		return []Stage{StageRestore}, nil
+	case KindPrune:
+		return []Stage{StagePrune}, nil
 	case KindCompact:
 		return []Stage{StageCompact}, nil
 	}
 	return nil, fmt.Errorf("unknown kind of job %q: use a newer seine", k)
+}
+
+// Upkeep says whether a kind of job only tidies up: it is begun by the
+// coordinator between other jobs, and one that fails is dropped.
+func (k Kind) Upkeep() bool { return k == KindCompact || k == KindPrune }
+
+// Reads is the oldest snapshot that a job reads.
+func (s Spec) Reads() uint64 {
+	if s.Restore != nil {
+		return min(s.Base, s.Restore.Snapshot)
+	}
+	return s.Base
 }
 
 // Next returns the stage after s, or false after the last.

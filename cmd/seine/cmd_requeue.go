@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
 	"seine/coordinator/state"
 	"seine/jobs"
@@ -124,19 +123,10 @@ func (a *app) requeue(ctx context.Context, urls []string, f requeueFlags) error 
 
 // submitRequeue submits the job, waits for its end and prints it.
 func (a *app) submitRequeue(ctx context.Context, conn api.Conn, spec jobs.Requeue, unknown []string) error {
-	id := requestID("requeue")
-	_, err := conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindRequeue, Requeue: &spec})
+	job, err := a.runJob(ctx, conn, state.Submission{RequestID: requestID("requeue"), Kind: jobs.KindRequeue,
+		Requeue: &spec})
 	if err != nil {
-		return orCause(ctx, err)
-	}
-	job, err := a.watch(ctx, conn, state.JobRef{RequestID: id}, ui.New(a.err))
-	switch {
-	case err != nil:
 		return err
-	case !job.Over():
-		return blocked(job)
-	case job.Outcome == state.Refused:
-		return fmt.Errorf("the job was refused: %s", job.Error)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"job": job.Job, "commit": job.Commit, "counts": job.Counts,

@@ -61,6 +61,9 @@ var settingMeans = map[string]string{
 	"scratch_bytes":       "scratch disk that fetching may fill",
 	"retention":           "how long old snapshots are kept",
 	"keep_snapshots":      "how many are kept at least",
+	"keep_versions":       "contents of a page that are kept, the newest ones",
+	"keep_fetches":        "age at which lists, fetches and dead letters of a round go; 0: never",
+	"keep_links":          "age at which the links of a round go; 0: never",
 }
 
 // settingFlags are the flags that are settings: one for each of settings.Keys.

@@ -108,7 +108,7 @@ func (l *Leader) publish(ctx context.Context) error {
 	defer l.mu.Unlock()
 	if p.Outcome == state.Commit {
 		l.compacted = false
-	} else if p.Spec.Kind == jobs.KindCompact {
+	} else if p.Spec.Kind.Upkeep() {
 		l.compacted = true // it failed: not again before something else is committed
 	}
 	for ref := range l.leases {
@@ -123,7 +123,7 @@ func (l *Leader) publish(ctx context.Context) error {
 
 // compact opens the compaction that is due, or notes that none is.
 func (l *Leader) compact(ctx context.Context) error {
-	if l.planning == nil || l.planning.submission.Kind != jobs.KindCompact {
+	if l.planning == nil || !l.planning.submission.Kind.Upkeep() {
 		next, err := l.ledger.CompactNext(ctx)
 		if err != nil {
 			return fmt.Errorf("pick a compaction: %w", err)

@@ -43,8 +43,8 @@ type Ledger interface {
 	// Publish puts the job's commit, merging what its ends say, and says which
 	// snapshot holds it. If the commit is there already it is found.
 	Publish(ctx context.Context, p Publication) (Published, error)
-	// CompactNext picks the compaction that is due at the newest snapshot, or
-	// nil. Kind and Compact are filled.
+	// CompactNext picks the upkeep that is due at the newest snapshot, a
+	// compaction or a prune job, or nil. Kind and its field are filled.
 	CompactNext(ctx context.Context) (*state.Submission, error)
 	// Settings reads the newest version of the settings, and its pause. known is
 	// the newest version that was read before, 0: none; looking whether there is

@@ -212,7 +212,8 @@ func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
 			Format: jobs.SpecFormat, Job: last.Job + 1, Kind: d.Kind, Epoch: d.Epoch,
 			Base: uint64(len(l.commits)), Now: max(d.Now, last.Now+1000), Settings: max(1, d.Settings),
 			Ranges: layout.Split(l.Tasks), RequestID: d.RequestID,
-			Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Compact: d.Compact,
+			Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Restore: d.Restore,
+			Prune: d.Prune, Compact: d.Compact,
 		}, nil
 	})
 }

@@ -140,9 +140,9 @@ func progress(j *state.Job) state.Payload {
 		return nil
 	}
 	if failed {
-		// Compaction is only worth something as long as it costs nothing: it
-		// must not hold up the crawl.
-		if j.Spec.Kind == jobs.KindCompact {
+		// Upkeep is only worth something as long as it costs nothing: it must not
+		// hold up the crawl.
+		if j.Spec.Kind.Upkeep() {
 			return state.Publish{Job: j.Spec.Job, Outcome: state.Discard}
 		}
 		return state.Block{Job: j.Spec.Job}

@@ -151,6 +151,8 @@ func (p Submission) check() error {
 		jobs.KindRound:   p.Round != nil,
 		jobs.KindInject:  p.Inject != nil,
 		jobs.KindRequeue: p.Requeue != nil,
+		jobs.KindRestore: p.Restore != nil,
+		jobs.KindPrune:   p.Prune != nil,
 		jobs.KindCompact: p.Compact != nil,
 	}
 	for kind, ok := range filled {

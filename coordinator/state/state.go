@@ -108,6 +108,8 @@ type Submission struct {
 	Round     *jobs.Round   `json:"round,omitempty"`
 	Inject    *jobs.Inject  `json:"inject,omitempty"`
 	Requeue   *jobs.Requeue `json:"requeue,omitempty"`
+	Restore   *jobs.Restore `json:"restore,omitempty"`
+	Prune     *jobs.Prune   `json:"prune,omitempty"`
 	Compact   *jobs.Compact `json:"compact,omitempty"`
 }
 

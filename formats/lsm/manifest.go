@@ -83,8 +83,11 @@ type QueueRun struct {
 // Part is what one job added to the append tables.
 type Part struct {
 	Round  uint64              `json:"round"`
-	Tables map[string][]Object `json:"tables"` // table → objects
+	Now    int64               `json:"now,omitempty"` // ms, the job's
+	Tables map[string][]Object `json:"tables"`        // table → objects
 	WARC   []WARCFile          `json:"warc,omitempty"`
+	// Pruned: retention has taken rows or tables of the part away.
+	Pruned bool `json:"pruned,omitempty"`
 }
 
 // WARCFile is a WARC object that a part's rows point into.
@@ -107,6 +110,8 @@ type Manifest struct {
 	// Totals that plans and reports need without reading a table.
 	Known   int64 `json:"known"`   // rows of urls that are no deltas and not superseded
 	Waiting int64 `json:"waiting"` // URLs with a ticket
+	// Pruned is when a prune job last looked at the append tables, ms.
+	Pruned int64 `json:"pruned,omitempty"`
 }
 
 // Edit is what a job changes. Applying it to the manifest that it was made for
@@ -122,6 +127,12 @@ type Edit struct {
 	KnownDelta     int64                  `json:"known_delta,omitempty"`
 	WaitingDelta   int64                  `json:"waiting_delta,omitempty"`
 	Takeover       bool                   `json:"takeover,omitempty"`
+	// Restore, where it is set, is what the rest of the edit is applied to,
+	// instead of the snapshot before: an older snapshot comes back.
+	Restore *Manifest `json:"restore,omitempty"`
+	// ReplaceParts take the places of the parts of the same rounds.
+	ReplaceParts []Part `json:"replace_parts,omitempty"`
+	Pruned       int64  `json:"pruned,omitempty"` // ms; the manifest's, where it is set
 }
 
 // Commit is the object commits/N: it makes a snapshot visible, whole or not at
@@ -150,10 +161,14 @@ func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 	if c.N != m.N+1 {
 		return nil, fmt.Errorf("commit %d does not follow snapshot %d", c.N, m.N)
 	}
+	from := m
+	if c.Edit.Restore != nil {
+		from = c.Edit.Restore
+	}
 	next := &Manifest{Format: Format, N: c.N, Epoch: c.Epoch, Job: c.Job, Now: c.Now,
-		Settings: m.Settings, Tables: maps.Clone(m.Tables), Frontier: m.Frontier,
-		Parts: m.Parts, Known: m.Known + c.Edit.KnownDelta,
-		Waiting: m.Waiting + c.Edit.WaitingDelta}
+		Settings: m.Settings, Tables: maps.Clone(from.Tables), Frontier: from.Frontier,
+		Parts: from.Parts, Known: from.Known + c.Edit.KnownDelta,
+		Waiting: from.Waiting + c.Edit.WaitingDelta, Pruned: max(from.Pruned, c.Edit.Pruned)}
 	if next.Tables == nil {
 		next.Tables = map[string][]Run{}
 	}
@@ -167,6 +182,9 @@ func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 		return nil, fmt.Errorf("commit %d: %w", c.N, err)
 	}
 	if err := next.editFrontier(&c.Edit); err != nil {
+		return nil, fmt.Errorf("commit %d: %w", c.N, err)
+	}
+	if err := next.replaceParts(c.Edit.ReplaceParts); err != nil {
 		return nil, fmt.Errorf("commit %d: %w", c.N, err)
 	}
 	if c.Edit.Part != nil {
@@ -220,6 +238,21 @@ func (m *Manifest) editFrontier(e *Edit) error {
 		return fmt.Errorf("removes frontier runs that are not there: %v", e.RemoveFrontier)
 	}
 	m.Frontier = append(frontier, e.AddFrontier...)
+	return nil
+}
+
+func (m *Manifest) replaceParts(parts []Part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	m.Parts = slices.Clone(m.Parts)
+	for _, part := range parts {
+		i := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Round == part.Round })
+		if i < 0 {
+			return fmt.Errorf("replaces the part of job %d, which is not there", part.Round)
+		}
+		m.Parts[i] = part
+	}
 	return nil
 }
 

@@ -63,6 +63,7 @@ func fillNumbers(s *Settings) {
 	fill(&s.SealBytes, 256<<20)
 	fill(&s.ScratchBytes, 20<<30)
 	fill(&s.KeepSnapshots, 10)
+	fill(&s.KeepVersions, 2)
 	if s.WeightImportance == 0 && s.WeightFreshness == 0 && s.WeightSignal == 0 {
 		s.WeightImportance, s.WeightFreshness, s.WeightSignal = 0.5, 0.3, 0.2
 	}

@@ -69,6 +69,9 @@ type Settings struct {
 	ScratchBytes  int64    `yaml:"scratch_bytes,omitempty" json:"scratch_bytes,omitempty"`
 	Retention     Duration `yaml:"retention,omitempty" json:"retention,omitempty"` // of snapshots
 	KeepSnapshots int      `yaml:"keep_snapshots,omitempty" json:"keep_snapshots,omitempty"`
+	KeepVersions  int      `yaml:"keep_versions,omitempty" json:"keep_versions,omitempty"` // of a page
+	KeepFetches   Duration `yaml:"keep_fetches,omitempty" json:"keep_fetches,omitempty"`   // 0: for ever
+	KeepLinks     Duration `yaml:"keep_links,omitempty" json:"keep_links,omitempty"`       // 0: for ever
 }
 
 // Duration is a time.Duration that is written as "1m30s".

@@ -114,6 +114,7 @@ func (s Settings) ranges() []bound[float64] {
 		{"seal_bytes", float64(s.SealBytes), 1 << 16, 4 << 30},
 		{"scratch_bytes", float64(s.ScratchBytes), 1 << 20, many},
 		{"keep_snapshots", float64(s.KeepSnapshots), 1, 1e6},
+		{"keep_versions", float64(s.KeepVersions), 1, 1e6},
 	}
 }
 
@@ -131,5 +132,7 @@ func (s Settings) spans() []bound[time.Duration] {
 		{"round_duration", s.RoundDuration.D(), time.Second, 30 * day},
 		{"seal_interval", s.SealInterval.D(), 100 * time.Millisecond, day},
 		{"retention", s.Retention.D(), 0, 36500 * day},
+		{"keep_fetches", s.KeepFetches.D(), 0, 36500 * day},
+		{"keep_links", s.KeepLinks.D(), 0, 36500 * day},
 	}
 }

@@ -47,15 +47,17 @@ type Reduce struct {
 	Format int          `json:"format"`
 	Range  layout.Range `json:"range"`
 	// Tables holds the run objects written, by table.
-	Tables   map[string]lsm.Object   `json:"tables,omitempty"`
-	Waiting  *lsm.QueueObject        `json:"waiting,omitempty"`
-	Ready    *lsm.QueueObject        `json:"ready,omitempty"`
-	Append   map[string][]lsm.Object `json:"append,omitempty"` // append tables
-	WARC     []lsm.WARCFile          `json:"warc,omitempty"`
-	Absorbed []string                `json:"absorbed,omitempty"` // frontier runs (kind/id) rewritten whole in Range
-	Known    int64                   `json:"known"`              // change of known URLs
-	Tickets  int64                   `json:"tickets"`            // change of URLs with a ticket
-	Counts   map[string]int64        `json:"counts"`             // for the report: by reason, and totals
+	Tables  map[string]lsm.Object   `json:"tables,omitempty"`
+	Waiting *lsm.QueueObject        `json:"waiting,omitempty"`
+	Ready   *lsm.QueueObject        `json:"ready,omitempty"`
+	Append  map[string][]lsm.Object `json:"append,omitempty"` // append tables
+	WARC    []lsm.WARCFile          `json:"warc,omitempty"`
+	// Parts take the places of those of the same rounds: what prune leaves.
+	Parts    []lsm.Part       `json:"parts,omitempty"`
+	Absorbed []string         `json:"absorbed,omitempty"` // frontier runs (kind/id) rewritten whole in Range
+	Known    int64            `json:"known"`              // change of known URLs
+	Tickets  int64            `json:"tickets"`            // change of URLs with a ticket
+	Counts   map[string]int64 `json:"counts"`             // for the report: by reason, and totals
 }
 
 // Encode writes an end object.

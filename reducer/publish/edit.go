@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"seine/formats/layout"
@@ -42,10 +43,14 @@ func RunID(spec jobs.Spec) string {
 // as STAGE_NAME. Its rounds row is put on the way.
 func Edit(ctx context.Context, e task.Env, head *lsm.Manifest, j Job) (lsm.Edit,
 	map[string]int64, error) {
-	edit := lsm.Edit{Settings: j.Spec.Settings, Part: &lsm.Part{Round: j.Spec.Job,
+	edit := lsm.Edit{Settings: j.Spec.Settings, Part: &lsm.Part{Round: j.Spec.Job, Now: j.Spec.Now,
 		Tables: map[string][]lsm.Object{}}}
 	counts := map[string]int64{}
 	if !j.Discard {
+		var err error
+		if head, err = restored(ctx, e, head, j.Spec, &edit); err != nil {
+			return lsm.Edit{}, nil, fmt.Errorf("edit of job %d: %w", j.Spec.Job, err)
+		}
 		if err := merge(ctx, e, head, j, &edit, counts); err != nil {
 			return lsm.Edit{}, nil, fmt.Errorf("edit of job %d: %w", j.Spec.Job, err)
 		}
@@ -56,6 +61,28 @@ func Edit(ctx context.Context, e task.Env, head *lsm.Manifest, j Job) (lsm.Edit,
 	}
 	edit.Part.Tables[schema.Rounds] = []lsm.Object{*rounds}
 	return edit, counts, nil
+}
+
+// restored is what an edit of the job is applied to: head, or for a restore the
+// snapshot that comes back. Of head it keeps robots: what robots.txt forbids
+// today is not asked for because of what it said then.
+func restored(ctx context.Context, e task.Env, head *lsm.Manifest, spec jobs.Spec,
+	edit *lsm.Edit) (*lsm.Manifest, error) {
+	if spec.Restore == nil {
+		return head, nil
+	}
+	m, err := e.Snapshot(ctx, spec.Restore.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	back := *m
+	back.Tables = maps.Clone(m.Tables)
+	delete(back.Tables, schema.RobotsT)
+	if runs := head.Tables[schema.RobotsT]; len(runs) > 0 {
+		back.Tables[schema.RobotsT] = runs
+	}
+	edit.Restore = &back
+	return &back, nil
 }
 
 func merge(ctx context.Context, e task.Env, head *lsm.Manifest, j Job, edit *lsm.Edit,
@@ -93,6 +120,12 @@ func merge(ctx context.Context, e task.Env, head *lsm.Manifest, j Job, edit *lsm
 	addRuns(edit, j.Spec, head, reduced)
 	addFrontier(edit, j.Spec, reduced)
 	addPart(edit, generated, reduced)
+	for _, end := range reduced {
+		edit.ReplaceParts = append(edit.ReplaceParts, end.Parts...)
+	}
+	if j.Spec.Prune != nil {
+		edit.Pruned = j.Spec.Now
+	}
 	return consume(edit, head, generated, reduced)
 }
 

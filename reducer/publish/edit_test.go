@@ -172,7 +172,7 @@ func TestEditOfARound(t *testing.T) {
 		AddFrontier: []lsm.QueueRun{{ID: "r00000005", Kind: schema.Waiting, Seq: 5,
 			Objects: []lsm.QueueObject{queue}}},
 		Cursors: map[layout.Key][]int64{},
-		Part: &lsm.Part{Round: 5, WARC: []lsm.WARCFile{{Key: "x"}},
+		Part: &lsm.Part{Round: 5, Now: 1000, WARC: []lsm.WARCFile{{Key: "x"}},
 			Tables: map[string][]lsm.Object{"lists": {lists}, "pages": {object("p0", low)}}}}
 	if diff := cmp.Diff(want, edit); diff != "" {
 		t.Errorf("edit (-want +got):\n%s", diff)

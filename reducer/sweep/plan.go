@@ -72,9 +72,9 @@ func NewPlanner(f Facts) (*Planner, error) {
 		p.edit(&f.Edits[i])
 	}
 	for _, spec := range f.Open {
-		if spec.Base < oldest && spec.Base != 0 {
+		if reads := spec.Reads(); reads < oldest && reads != 0 {
 			return nil, fmt.Errorf("job %d reads snapshot %d; the oldest that is kept is %d", spec.Job,
-				spec.Base, oldest)
+				reads, oldest)
 		}
 		p.open[spec.Job] = struct{}{}
 	}
@@ -196,6 +196,12 @@ func (p *Planner) edit(e *lsm.Edit) {
 	p.frontier(e.AddFrontier)
 	if e.Part != nil {
 		p.part(e.Part)
+	}
+	for i := range e.ReplaceParts {
+		p.part(&e.ReplaceParts[i])
+	}
+	if e.Restore != nil {
+		p.manifest(e.Restore)
 	}
 }
 

@@ -115,8 +115,8 @@ func atLeast(head *lsm.Manifest, o Options) uint64 {
 		oldest = head.N - n + 1
 	}
 	for _, spec := range o.Open {
-		if spec.Base != 0 {
-			oldest = min(oldest, spec.Base)
+		if reads := spec.Reads(); reads != 0 {
+			oldest = min(oldest, reads)
 		}
 	}
 	return oldest

@@ -39,6 +39,7 @@ func (a *auditor) pages(ctx context.Context) error {
 
 func (a *auditor) pageSlice(ctx context.Context, rng layout.Range, archives map[layout.Key]int64) error {
 	seen := map[turn]layout.Key{}
+	pruned, unasked := a.pruned()
 	columns := []string{"domain", "host", "url", "url_id", "round", "payload_digest", "html_blob_path",
 		"blob_offset", "blob_length"}
 	var last schema.Page
@@ -57,7 +58,9 @@ func (a *auditor) pageSlice(ctx context.Context, rng layout.Range, archives map[
 			a.find("pages", o.Key, fmt.Sprintf("row %d: %s is there twice for round %d", at, row.URL, row.Round),
 				nextReport)
 		}
-		seen[t] = o.Key
+		if !unasked[row.Round] {
+			seen[t] = o.Key
+		}
 		if row.URLID != weburl.ID(row.URL) {
 			a.find("pages", o.Key, fmt.Sprintf("row %d: url_id is not that of %s", at, row.URL), nextReport)
 		}
@@ -75,7 +78,7 @@ func (a *auditor) pageSlice(ctx context.Context, rng layout.Range, archives map[
 		}
 		t := turn{row.Round, row.URL}
 		if row.Kind == "page" && row.Final {
-			if _, ok := seen[t]; !ok && row.Reason == schema.OK {
+			if _, ok := seen[t]; !ok && row.Reason == schema.OK && !pruned[row.Round] {
 				a.find("pages", o.Key, fmt.Sprintf("row %d: %s was stored in round %d, but pages does not have it",
 					at, row.URL, row.Round), nextReport)
 			}
@@ -93,6 +96,19 @@ func (a *auditor) pageSlice(ctx context.Context, rng layout.Range, archives map[
 			nextReport)
 	}
 	return err
+}
+
+// pruned gives the rounds of which retention has taken rows of pages away, and
+// those whose fetches are gone.
+func (a *auditor) pruned() (rows, unasked map[int64]bool) {
+	rows, unasked = map[int64]bool{}, map[int64]bool{}
+	for _, p := range a.m.Parts {
+		if p.Pruned {
+			rows[int64(p.Round)] = true
+			unasked[int64(p.Round)] = len(p.Tables[schema.Fetches]) == 0
+		}
+	}
+	return rows, unasked
 }
 
 // place is where a row says that its record is.

@@ -223,7 +223,8 @@ func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
 	}
 	spec := jobs.Spec{Format: jobs.SpecFormat, Job: head.Job + 1, Kind: d.Kind, Epoch: d.Epoch,
 		Base: head.N, Now: max(d.Now, head.Now+1000), Settings: d.Settings, RequestID: d.RequestID,
-		Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Compact: d.Compact}
+		Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Restore: d.Restore, Prune: d.Prune,
+		Compact: d.Compact}
 	open, err := l.openSpecs(ctx, head)
 	if err != nil {
 		return spec, err
@@ -254,7 +255,13 @@ func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
 		spec.Round, topN = &r, r.TopN
 	}
 	spec.Ranges = layout.Split(jobs.RoundTasks(topN, head.Known, d.Workers))
-	return spec, nil
+	if spec.Prune != nil {
+		spec.Ranges = layout.Split(1) // an archive is judged whole
+	}
+	if spec.Restore != nil {
+		err = l.crawl.restorable(ctx, head, spec.Restore.Snapshot)
+	}
+	return spec, err
 }
 
 func orDefault(v, d int64) int64 {
@@ -332,7 +339,7 @@ func (l *Ledger) CompactNext(ctx context.Context) (*state.Submission, error) {
 	}
 	merges := lsm.Pick(head)
 	if len(merges) == 0 {
-		return nil, nil
+		return l.pruneNext(ctx, head)
 	}
 	return &state.Submission{RequestID: fmt.Sprintf("compact-%d", head.N), Kind: jobs.KindCompact,
 		Settings: head.Settings, Compact: &jobs.Compact{Merges: merges}}, nil

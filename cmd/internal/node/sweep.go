@@ -35,11 +35,23 @@ func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, er
 	if fresh { // a crawl that was begun just now has nothing to sweep
 		return sweep.Report{}, nil
 	}
+	return c.Sweep(ctx, sweep.Options{Now: now})
+}
+
+// Sweep deletes what nobody can need any more. Retention and Snapshots of o that
+// are not set are the settings'; Epoch and Open are found. No job may be open or
+// queued.
+func (c *Crawl) Sweep(ctx context.Context, o sweep.Options) (sweep.Report, error) {
+	scratch, err := scratchOf(c, Options{})
+	if err != nil {
+		return sweep.Report{}, err
+	}
 	head, err := c.Head(ctx)
 	if err != nil {
 		return sweep.Report{}, err
 	}
-	open, err := NewLedger(c, scratch).openSpecs(ctx, head)
+	o.Epoch = max(head.Epoch, 1)
+	o.Open, err = NewLedger(c, scratch).openSpecs(ctx, head)
 	if err != nil {
 		return sweep.Report{}, err
 	}
@@ -47,6 +59,11 @@ func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, er
 	if err != nil {
 		return sweep.Report{}, err
 	}
-	return sweep.Run(ctx, c.Env(scratch), sweep.Options{Epoch: max(head.Epoch, 1), Open: open, Now: now,
-		Retention: set.Retention.D(), Snapshots: set.KeepSnapshots})
+	if o.Retention == 0 {
+		o.Retention = set.Retention.D()
+	}
+	if o.Snapshots == 0 {
+		o.Snapshots = set.KeepSnapshots
+	}
+	return sweep.Run(ctx, c.Env(scratch), o)
 }

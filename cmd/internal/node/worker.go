@@ -12,7 +12,9 @@ import (
 	"seine/reducer/fold"
 	"seine/reducer/generate"
 	"seine/reducer/inject"
+	"seine/reducer/prune"
 	"seine/reducer/requeue"
+	"seine/reducer/restore"
 )
 
 // Web is how a worker reaches the web. The zero value is the network.
@@ -44,6 +46,12 @@ func Runners(c *Crawl, scratch string, web Web, connections int) map[jobs.Stage]
 		}),
 		jobs.StageRequeue: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 			return requeue.Run(ctx, env, t)
+		}),
+		jobs.StageRestore: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+			return restore.Run(ctx, env, t)
+		}),
+		jobs.StagePrune: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+			return prune.Run(ctx, env, t)
 		}),
 		jobs.StageCompact: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 			return compact.Run(ctx, env, t)

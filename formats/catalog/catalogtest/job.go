@@ -47,7 +47,8 @@ func (b *Builder) Job(kind string) *Job {
 	n := b.Manifest.Job + 1
 	return &Job{N: n, Kind: kind, Now: Start + int64(n-1)*Day, b: b, whole: map[string]schema.URL{},
 		deltas: map[string]schema.URL{}, edit: lsm.Edit{AddRuns: map[string]lsm.Run{},
-			Cursors: map[layout.Key][]int64{}, Part: &lsm.Part{Round: n, Tables: map[string][]lsm.Object{}}}}
+			Cursors: map[layout.Key][]int64{}, Part: &lsm.Part{Round: n, Now: Start + int64(n-1)*Day,
+				Tables: map[string][]lsm.Object{}}}}
 }
 
 // Put writes a whole row of urls.
