@@ -163,11 +163,13 @@ func TestFaultAtEveryPut(t *testing.T) {
 	ctx := t.Context()
 	begun := mem.New()
 	e, _ := crawl(ctx, t, begun)
+	spec := restoring()
+	spec.Ranges = layout.Split(1)
 	on := func(store objstore.Store) task.Env {
 		return twin.Env(store, e.Scratch, settings.Settings{}, e.Suffixes)
 	}
 	clean := fault.New(clone(ctx, t, begun), nil)
-	want, err := run(ctx, on(clean), restoring())
+	want, err := run(ctx, on(clean), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +180,8 @@ func TestFaultAtEveryPut(t *testing.T) {
 		for _, f := range []fault.Fault{{Before: objstore.ErrUnavailable}, {After: objstore.ErrUnavailable}} {
 			store := clone(ctx, t, begun)
 			// A fault may be passed over where it does no harm; what counts is the end.
-			_, _ = run(ctx, on(fault.New(store, fault.At(n, f))), restoring())
-			got, err := run(ctx, on(store), restoring())
+			_, _ = run(ctx, on(fault.New(store, fault.At(n, f))), spec)
+			got, err := run(ctx, on(store), spec)
 			if err != nil {
 				t.Fatalf("after a fault at %s: %v", op, err)
 			}
