@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"time"
 
 	"seine/coordinator/state"
 	"seine/jobs"
@@ -56,6 +57,9 @@ type Ledger interface {
 type Settings struct {
 	Version uint64
 	Paused  *state.Pause // nil: nothing is
+	// Again is the least time until looking again is worth a request; 0: any. It is
+	// longer where requests are paid for: there who changes settings tells the leader.
+	Again time.Duration
 }
 
 // Draft is a submission that is about to be planned.

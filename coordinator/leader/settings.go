@@ -44,6 +44,9 @@ func (l *Leader) lookRegularly(ctx context.Context) {
 				every = lookFetching
 			}
 		})
+		l.mu.Lock()
+		every = max(every, l.settings.Again)
+		l.mu.Unlock()
 		select {
 		case <-time.After(every):
 		case <-ctx.Done():
@@ -86,8 +89,9 @@ func (l *Leader) look(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if found.Version != l.settings.Version {
-		l.settings = found
+	changed := found.Version != l.settings.Version
+	l.settings = found
+	if changed {
 		l.change()
 	}
 	return nil

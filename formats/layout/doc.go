@@ -5,6 +5,7 @@
 //	settings/VVVVVVVV                       a version of the settings
 //	commits/NNNNNNNNNN                      commit N; no gaps
 //	LATEST                                  a hint: the last commit its writer knew
+//	copy                                    a copy into this store has begun and not ended
 //	uploads/DIGEST                          what a submit brings along (seeds)
 //	rounds/RRRRRRRR/spec                    the spec of job R, put once
 //	rounds/RRRRRRRR/STAGE/TTTT/end          the end of a task that is a function, put once
@@ -29,6 +30,7 @@ type Key = string
 const (
 	Crawl  Key = "crawl"
 	Latest Key = "LATEST"
+	Copy   Key = "copy"
 )
 
 // CommitPrefix and RoundPrefix are the folders that are ever listed.

@@ -24,6 +24,12 @@ func TestConformance(t *testing.T) {
 		{"retry", func(*testing.T) objstore.Store {
 			return objstore.NewRetry(mem.New(), objstore.Backoff{})
 		}},
+		{"memo", func(*testing.T) objstore.Store {
+			return objstore.NewMemo(mem.New(), objstore.MemoOptions{})
+		}},
+		{"memo of two small objects", func(*testing.T) objstore.Store {
+			return objstore.NewMemo(mem.New(), objstore.MemoOptions{MaxBytes: 8, ObjectBytes: 4})
+		}},
 		{"cache", func(t *testing.T) objstore.Store {
 			return newCache(t, mem.New(), objstore.CacheOptions{Dir: t.TempDir()})
 		}},

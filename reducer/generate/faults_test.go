@@ -41,28 +41,28 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	prefix := func(attempt uint64) string {
 		return fmt.Sprintf("rounds/00000009/generate/0000/%s/", layout.Attempt{Epoch: 1, N: attempt})
 	}
-	clean, err := work(nil, 1)
+	clean, err := work(nil, 2) // a first attempt does not look for an end
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := written(ctx, t, store, prefix(1))
+	want := written(ctx, t, store, prefix(2))
 	for n := range clean.Ops() {
 		for _, f := range []fault.Fault{{Before: objstore.ErrUnavailable},
 			{After: objstore.ErrUnavailable}} {
 			forget(ctx, t, store)
 			// A read that brought all its bytes may be taken, whatever it says besides.
-			_, err := work(fault.At(n, f), 2)
+			_, err := work(fault.At(n, f), 3)
 			if err == nil && clean.Ops()[n].Kind == objstore.OpPut {
 				t.Errorf("operation %s: fault %+v was passed over", clean.Ops()[n], f)
 			}
-			if _, err := work(nil, 3); err != nil {
+			if _, err := work(nil, 4); err != nil {
 				t.Fatalf("after a fault at %s: %v", clean.Ops()[n], err)
 			}
 			end, err := store.Get(ctx, layout.End(9, "generate", 0))
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The end is of the second attempt if that one's put had happened.
+			// The end is of the third attempt if that one's put had happened.
 			got := written(ctx, t, store, prefix(attemptOf(t, end)))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("after a fault at %s (-clean +got):\n%s", clean.Ops()[n], diff)
@@ -73,7 +73,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 
 func attemptOf(t *testing.T, end []byte) uint64 {
 	t.Helper()
-	for n := uint64(2); n <= 3; n++ {
+	for n := uint64(3); n <= 4; n++ {
 		if containsAttempt(end, n) {
 			return n
 		}
@@ -82,12 +82,12 @@ func attemptOf(t *testing.T, end []byte) uint64 {
 	return 0
 }
 
-// forget drops the end and the objects of attempts 2 and 3.
+// forget drops the end and the objects of attempts 3 and 4.
 func forget(ctx context.Context, t *testing.T, store objstore.Store) {
 	t.Helper()
 	var keys []string
 	err := store.List(ctx, "rounds/00000009/generate/0000/", "", func(info objstore.Info) error {
-		if !containsAttempt([]byte(info.Key), 1) {
+		if !containsAttempt([]byte(info.Key), 2) {
 			keys = append(keys, info.Key)
 		}
 		return nil

@@ -28,7 +28,15 @@ type Job struct {
 	Discard bool
 	// Ended is when, ms since 1970 UTC.
 	Ended int64
+	// Cost, unless nil, gives counts of what planning and publishing the job took so
+	// far. It is asked when the rounds row is about to be put: PutsAfter more puts
+	// follow.
+	Cost func() map[string]int64
 }
+
+// PutsAfter is how many puts follow the call of Job.Cost: the rounds row, the
+// commit and LATEST.
+const PutsAfter = 3
 
 // RunID is the id of the run that a job writes.
 func RunID(spec jobs.Spec) string {
@@ -54,6 +62,9 @@ func Edit(ctx context.Context, e task.Env, head *lsm.Manifest, j Job) (lsm.Edit,
 		if err := merge(ctx, e, head, j, &edit, counts); err != nil {
 			return lsm.Edit{}, nil, fmt.Errorf("edit of job %d: %w", j.Spec.Job, err)
 		}
+	}
+	if j.Cost != nil {
+		maps.Copy(counts, j.Cost())
 	}
 	rounds, err := putRound(ctx, e, j, counts)
 	if err != nil {

@@ -76,8 +76,12 @@ func (e Env) Finish(ctx context.Context, t jobs.Task, end any) (jobs.Result, err
 }
 
 // Ended says whether an earlier attempt has put the task's end, and then what
-// the task's result is: work that need not be done again.
+// the task's result is: work that need not be done again. Before a first attempt
+// nobody can have put it, so nothing is asked.
 func (e Env) Ended(ctx context.Context, t jobs.Task) (jobs.Result, bool, error) {
+	if t.Attempt.N == 1 {
+		return jobs.Result{}, false, nil
+	}
 	key := layout.End(t.Spec.Job, string(t.Stage), t.Index)
 	body, err := e.Store.Get(ctx, key)
 	if errors.Is(err, objstore.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/objstore"
+	"seine/formats/rowfile"
 	"seine/formats/settings"
 	"seine/formats/weburl"
 	"seine/reducer/publish"
@@ -24,6 +25,9 @@ var ErrNoCrawl = publish.ErrNoCrawl
 type Crawl struct {
 	Store    *Store
 	Suffixes *weburl.Suffixes
+	// Codec packs what this process writes; the zero value is what it should be
+	// everywhere but in a bubble of virtual time.
+	Codec rowfile.Codec
 
 	mu       sync.Mutex
 	head     *lsm.Manifest
@@ -33,6 +37,11 @@ type Crawl struct {
 // OpenCrawl opens the crawl of a store, or creates it if create is set.
 func OpenCrawl(ctx context.Context, store *Store, create bool) (*Crawl, error) {
 	pinned, err := publish.OpenCrawl(ctx, store)
+	if errors.Is(err, publish.ErrNoCrawl) {
+		if err := half(ctx, store); err != nil {
+			return nil, err
+		}
+	}
 	if errors.Is(err, publish.ErrNoCrawl) && create {
 		if err := objstore.Probe(ctx, store); err != nil {
 			return nil, err
@@ -53,10 +62,22 @@ func OpenCrawl(ctx context.Context, store *Store, create bool) (*Crawl, error) {
 	return &Crawl{Store: store, Suffixes: suffixes, versions: map[uint64]settings.Settings{}}, nil
 }
 
+// half refuses a store into which a copy has begun and not ended.
+func half(ctx context.Context, store *Store) error {
+	_, err := store.Get(ctx, layout.Copy)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s: a copy into it has not ended: run the same `seine copy` again", store.URL)
+	case errors.Is(err, objstore.ErrNotExist):
+		return nil
+	}
+	return fmt.Errorf("%s: %w", store.URL, err)
+}
+
 // Env is the world of the reducer's tasks, and of whoever reads tables.
 func (c *Crawl) Env(scratch string) task.Env {
-	return task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Settings: c.Settings,
-		Suffixes: c.Suffixes}
+	return task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
+		Settings: c.Settings, Suffixes: c.Suffixes}
 }
 
 // Head is the newest snapshot.

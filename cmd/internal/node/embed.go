@@ -23,7 +23,7 @@ import (
 // Options of an embedded node.
 type Options struct {
 	Web     Web
-	Scratch string          // default: below the directory store
+	Scratch string          // default: below the store's local folder
 	Drain   <-chan struct{} // closed: seal, and end
 	Log     *slog.Logger
 }
@@ -36,19 +36,20 @@ const heartbeat = 500 * time.Millisecond
 var ErrDrained = errors.New("stopped on request; the same command goes on")
 
 // Embed runs a coordinator and a worker in this process, alone on the crawl, as
-// long as use runs; then it waits for all that it started. The store of a
-// directory is locked: a second process is told who has it. Control verbs of
-// other processes reach the node over loopback.
+// long as use runs; then it waits for all that it started. The store is locked
+// for this machine: a second process is told who has it. Control verbs of other
+// processes reach the node over loopback.
 func Embed(ctx context.Context, c *Crawl, o Options, use func(ctx context.Context, conn api.Conn) error) (err error) {
-	if c.Store.Root != "" {
-		lock, err := dir.Lock(c.Store.Root, "")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, lock.Release()) }()
-		return embed(ctx, c, o, lock.Announce, use)
+	lock, err := dir.Lock(c.Store.Local, "")
+	var locked *dir.LockedError
+	if errors.As(err, &locked) {
+		locked.Root = c.Store.URL
 	}
-	return embed(ctx, c, o, func(string) error { return nil }, use)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	return embed(ctx, c, o, lock.Announce, use)
 }
 
 func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error,
@@ -151,11 +152,8 @@ func lead(ctx context.Context, conn api.Conn) error {
 // process, so that what a killed one fetched is found again.
 func scratchOf(c *Crawl, o Options) (string, error) {
 	scratch := o.Scratch
-	if scratch == "" && c.Store.Root != "" {
-		scratch = filepath.Join(c.Store.Root, ".seine", "scratch")
-	}
 	if scratch == "" {
-		scratch = filepath.Join(os.TempDir(), "seine-scratch")
+		scratch = filepath.Join(c.Store.Local, ".seine", "scratch")
 	}
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return "", fmt.Errorf("scratch folder: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,25 +24,31 @@ import (
 type Ledger struct {
 	crawl   *Crawl
 	scratch string
+	// spent is what all calls have asked of the store, and told what of it is in the
+	// row of a published job. One call runs at a time.
+	spent objstore.Tally
+	told  []objstore.Use
+	// head and open are the newest snapshot and the specs above it, as Open found
+	// and the other calls left them. Nobody else writes while this ledger's leader
+	// leads; should another group have taken the crawl over, its spec or its commit
+	// is met by ours, which is put if absent. So there is no need to look first.
+	head *lsm.Manifest
+	open []jobs.Spec
 }
 
 var _ leader.Ledger = (*Ledger)(nil)
 
 // NewLedger is the ledger of a crawl; scratch holds files for moments, and, where a worker shares it,
 // what that worker's task was doing when its process died.
-func NewLedger(c *Crawl, scratch string) *Ledger { return &Ledger{c, scratch} }
+func NewLedger(c *Crawl, scratch string) *Ledger { return &Ledger{crawl: c, scratch: scratch} }
 
 // Open implements leader.Ledger.
 func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
-	head, err := l.crawl.Head(ctx)
-	if err != nil {
+	ctx = objstore.Charge(ctx, &l.spent)
+	if err := l.look(ctx); err != nil {
 		return 0, nil, err
 	}
-	epoch := max(head.Epoch, 1)
-	specs, err := l.openSpecs(ctx, head)
-	if err != nil {
-		return 0, nil, err
-	}
+	epoch, specs := max(l.head.Epoch, 1), l.open
 	var open []state.OpenJob
 	for _, spec := range specs {
 		job, err := l.rebuild(ctx, spec)
@@ -50,25 +57,51 @@ func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
 		}
 		open = append(open, job)
 	}
+	l.told = l.spent.Uses() // a start belongs to no job
 	return epoch, open, nil
 }
 
 // TakeOver implements leader.Ledger.
 func (l *Ledger) TakeOver(ctx context.Context) (uint64, error) {
+	ctx = objstore.Charge(ctx, &l.spent)
 	head, err := publish.TakeOver(ctx, l.crawl.Env(l.scratch), nil)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", l.crawl.Store.URL, err)
 	}
+	l.head = nil // there is a commit more
 	return head.Epoch, nil
 }
 
 // Epoch implements leader.Ledger. It asks for one object, the next commit.
 func (l *Ledger) Epoch(ctx context.Context) (uint64, error) {
+	ctx = objstore.Charge(ctx, &l.spent)
 	head, err := l.crawl.Head(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return max(head.Epoch, 1), nil
+}
+
+// look reads what the store says of open jobs.
+func (l *Ledger) look(ctx context.Context) error {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return err
+	}
+	specs, err := l.openSpecs(ctx, head)
+	if err != nil {
+		return err
+	}
+	l.head, l.open = head, specs
+	return nil
+}
+
+// known looks unless it is known what there is.
+func (l *Ledger) known(ctx context.Context) error {
+	if l.head != nil {
+		return nil
+	}
+	return l.look(ctx)
 }
 
 // openSpecs are the specs above the newest committed job: jobs commit in the
@@ -217,19 +250,17 @@ func (l *Ledger) rebuildLog(ctx context.Context, job *state.OpenJob, index int) 
 
 // Plan implements leader.Ledger.
 func (l *Ledger) Plan(ctx context.Context, d leader.Draft) (jobs.Spec, error) {
-	head, err := l.crawl.Head(ctx)
-	if err != nil {
+	ctx = objstore.Charge(ctx, &l.spent)
+	if err := l.known(ctx); err != nil {
 		return jobs.Spec{}, err
 	}
+	head := l.head
+	var err error
 	spec := jobs.Spec{Format: jobs.SpecFormat, Job: head.Job + 1, Kind: d.Kind, Epoch: d.Epoch,
 		Base: head.N, Now: max(d.Now, head.Now+1000), Settings: d.Settings, RequestID: d.RequestID,
 		Round: d.Round, Inject: d.Inject, Requeue: d.Requeue, Restore: d.Restore, Prune: d.Prune,
 		Compact: d.Compact}
-	open, err := l.openSpecs(ctx, head)
-	if err != nil {
-		return spec, err
-	}
-	for _, o := range open {
+	for _, o := range l.open {
 		spec.Job, spec.Now = o.Job+1, max(spec.Now, o.Now+1000)
 	}
 	if spec.Settings == 0 {
@@ -273,11 +304,16 @@ func orDefault(v, d int64) int64 {
 
 // PutSpec implements leader.Ledger.
 func (l *Ledger) PutSpec(ctx context.Context, spec jobs.Spec) (jobs.Spec, error) {
+	ctx = objstore.Charge(ctx, &l.spent)
 	b, err := spec.Encode()
 	if err != nil {
 		return spec, err
 	}
 	err = objstore.PutIfAbsent(ctx, l.crawl.Store, layout.Spec(spec.Job), b)
+	if err == nil {
+		l.opened(spec)
+		return spec, nil
+	}
 	if !errors.Is(err, objstore.ErrExists) {
 		return spec, err
 	}
@@ -286,36 +322,51 @@ func (l *Ledger) PutSpec(ctx context.Context, spec jobs.Spec) (jobs.Spec, error)
 		return spec, err
 	}
 	if there.RequestID != spec.RequestID {
+		l.head = nil // there is more than is known here
 		return spec, fmt.Errorf("job %d: %w", spec.Job, leader.ErrExists)
 	}
+	l.opened(there)
 	return there, nil
+}
+
+// opened adds a spec to those that are known to be open.
+func (l *Ledger) opened(spec jobs.Spec) {
+	l.open = slices.DeleteFunc(l.open, func(o jobs.Spec) bool { return o.Job == spec.Job })
+	l.open = append(l.open, spec)
 }
 
 // Publish implements leader.Ledger.
 func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Published, error) {
-	head, err := l.crawl.Head(ctx)
-	if err != nil {
+	ctx = objstore.Charge(ctx, &l.spent)
+	if err := l.known(ctx); err != nil {
 		return leader.Published{}, err
 	}
 	outcome := "committed"
 	if p.Outcome == state.Discard {
 		outcome = "discarded"
 	}
-	commit, counts, err := publish.Publish(ctx, l.crawl.Env(l.scratch), head, publish.Job{
+	commit, counts, err := publish.Publish(ctx, l.crawl.Env(l.scratch), l.head, publish.Job{
 		Spec: p.Spec, Ends: p.Ends, Epoch: p.Epoch, Outcome: outcome,
-		Discard: p.Outcome == state.Discard, Ended: time.Now().UnixMilli()})
+		Discard: p.Outcome == state.Discard, Ended: time.Now().UnixMilli(), Cost: l.cost})
 	if errors.Is(err, publish.ErrStepDown) {
 		return leader.Published{}, fmt.Errorf("%w: %w", leader.ErrStepDown, err)
 	}
 	if err != nil {
+		l.head = nil // it may have happened
 		return leader.Published{}, err
 	}
+	l.published(commit, p.Spec.Job)
 	return leader.Published{Commit: commit.N, Counts: counts}, nil
 }
+
+// bucketLook is how often a bucket is asked for newer settings: 180 requests an hour,
+// in which a single worker fetches a million pages.
+const bucketLook = 20 * time.Second
 
 // Settings implements leader.Ledger. Versions have no gaps, so that asking for
 // the next one is enough.
 func (l *Ledger) Settings(ctx context.Context, known uint64) (leader.Settings, error) {
+	ctx = objstore.Charge(ctx, &l.spent)
 	newest, err := l.crawl.SettingsAfter(ctx, known)
 	if err != nil {
 		return leader.Settings{}, err
@@ -325,18 +376,48 @@ func (l *Ledger) Settings(ctx context.Context, known uint64) (leader.Settings, e
 		return leader.Settings{}, err
 	}
 	found := leader.Settings{Version: newest}
+	if l.crawl.Store.Root == "" {
+		found.Again = bucketLook
+	}
 	if p := set.Paused; p != nil {
 		found.Paused = &state.Pause{Round: p.Round, At: p.At, By: p.By, Reason: p.Reason}
 	}
 	return found, nil
 }
 
+// published moves on to a commit.
+func (l *Ledger) published(c *lsm.Commit, job uint64) {
+	l.open = slices.DeleteFunc(l.open, func(o jobs.Spec) bool { return o.Job <= job })
+	switch next, err := l.head.Apply(c); {
+	case c.Whole != nil:
+		l.head = c.Whole
+	case err == nil:
+		l.head = next
+	default: // it is not the next one: look when it is needed
+		l.head = nil
+	}
+}
+
+// cost is what the calls since the last published job have asked of the store,
+// with the puts that are still to come.
+func (l *Ledger) cost() map[string]int64 {
+	spent := l.spent.Uses()
+	counts := map[string]int64{}
+	for name, n := range storeCounts(objstore.Since(spent, l.told)) {
+		counts[coordinatorPrefix+name] = n
+	}
+	counts[coordinatorPrefix+countPrefix+string(objstore.OpPut)] += publish.PutsAfter
+	l.told = spent
+	return counts
+}
+
 // CompactNext implements leader.Ledger.
 func (l *Ledger) CompactNext(ctx context.Context) (*state.Submission, error) {
-	head, err := l.crawl.Head(ctx)
-	if err != nil {
+	ctx = objstore.Charge(ctx, &l.spent)
+	if err := l.known(ctx); err != nil {
 		return nil, err
 	}
+	head := l.head
 	merges := lsm.Pick(head)
 	if len(merges) == 0 {
 		return l.pruneNext(ctx, head)

@@ -32,8 +32,9 @@ type reach struct {
 func newReach(c *Crawl, scratch string, web Web, connections int) *reach {
 	env := c.Env(scratch)
 	r := &reach{crawl: c, connections: connections, web: web}
-	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Snapshot: env.Snapshot,
-		Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS, Software: Software}
+	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
+		Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
+		Software: Software}
 	r.base.Scope = func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error) {
 		base, err := env.Snapshot(ctx, spec.Base)
 		if err != nil {

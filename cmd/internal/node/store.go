@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +21,13 @@ import (
 // Store is an opened object store.
 type Store struct {
 	objstore.Store
-	URL  string
-	Root string // of a directory store; empty for a bucket
+	direct objstore.Store
+	URL    string
+	Root   string // of a directory store; empty for a bucket
+	// Local is the folder of this machine that goes with the store: the lock of the
+	// process that has it, its scratch files, its cache. It is Root of a directory
+	// store, and for a bucket a folder of its own below the user's cache.
+	Local string
 	// Uses counts what the store was asked for.
 	Uses *objstore.Counter
 	own  io.Closer
@@ -30,12 +37,7 @@ type Store struct {
 // directory is created only if create is set.
 func OpenStore(ctx context.Context, name string, create bool) (*Store, error) {
 	if strings.HasPrefix(name, "s3://") {
-		bucket, err := s3.Open(name, os.Getenv)
-		if err != nil {
-			return nil, err
-		}
-		counter := objstore.NewCounter(objstore.NewRetry(bucket, objstore.Backoff{}))
-		return &Store{Store: counter, Uses: counter, URL: name}, nil
+		return openBucket(name)
 	}
 	if !create {
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
@@ -50,8 +52,56 @@ func OpenStore(ctx context.Context, name string, create bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	counter := objstore.NewCounter(objstore.NewRetry(d, objstore.Backoff{}))
-	return &Store{Store: counter, Uses: counter, URL: name, Root: name, own: d}, nil
+	s := &Store{URL: name, Root: name, Local: name, own: d}
+	s.stack(d)
+	return s, nil
+}
+
+// OnStore is a store on any other: of a simulation. local is as Store.Local.
+func OnStore(base objstore.Store, name, local string) *Store {
+	s := &Store{URL: name, Local: local}
+	s.stack(base)
+	return s
+}
+
+// stack puts on a store what every user of it needs: each try is counted, tries are
+// repeated, and small objects are read once.
+func (s *Store) stack(base objstore.Store) {
+	s.Uses = objstore.NewCounter(base)
+	s.direct = objstore.NewRetry(s.Uses, objstore.Backoff{})
+	s.Store = objstore.NewMemo(s.direct, objstore.MemoOptions{Changes: func(key string) bool {
+		return key == layout.Latest || key == objstore.ProbeKey
+	}})
+}
+
+func openBucket(name string) (*Store, error) {
+	bucket, err := s3.Open(name, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	local, err := localFolder(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{URL: name, Local: local}
+	s.stack(bucket)
+	return s, nil
+}
+
+// localFolder is the folder of this user and machine that belongs to a bucket's
+// crawl alone: spools are named by job and task, so those of two crawls must never
+// meet. It is made by whoever first writes there.
+func localFolder(name string) (string, error) {
+	a, err := s3.ParseAddress(name, os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	base, err := os.UserCacheDir()
+	if err != nil { // a daemon without a home
+		base = filepath.Join(os.TempDir(), fmt.Sprintf("seine-cache-%d", os.Getuid()))
+	}
+	sum := sha256.Sum256([]byte(a.Endpoint + "/" + a.Bucket + "/" + a.Prefix))
+	return filepath.Join(base, "seine", hex.EncodeToString(sum[:8])), nil
 }
 
 // Name is by what another process on this machine, or anywhere for a bucket,
@@ -80,7 +130,7 @@ func foreign(root string) error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() == layout.Crawl {
+		if e.Name() == layout.Crawl || e.Name() == layout.Copy {
 			return nil
 		}
 	}
@@ -103,7 +153,17 @@ func (s *Store) Close() error {
 	return s.own.Close()
 }
 
-// Open reads an object by range: it is an lsm.Opener.
+// Direct is the store without the memory of small objects.
+func (s *Store) Direct() objstore.Store { return s.direct }
+
+// wholeBytes is up to where an object is read whole: a footer and a page or two
+// would be as many requests, each of which takes as long as half a megabyte does.
+const wholeBytes = 512 << 10
+
+// Open reads an object by range, a small one whole: it is an lsm.Opener.
 func (s *Store) Open(ctx context.Context, key layout.Key, size int64) (io.ReaderAt, error) {
+	if size <= wholeBytes {
+		return objstore.OpenWhole(ctx, s.Store, key, size), nil
+	}
 	return objstore.Open(ctx, s.Store, key, size), nil
 }

@@ -30,9 +30,9 @@ func Runners(c *Crawl, scratch string, web Web, connections int) map[jobs.Stage]
 	env := c.Env(scratch)
 	asking := newReach(c, scratch, web, connections)
 	function := func(run func(context.Context, jobs.Task) (jobs.Result, error)) worker.Runner {
-		return func(ctx context.Context, t jobs.Task, _ *worker.Lease, _ *worker.Progress) (jobs.Result, error) {
+		return counted(func(ctx context.Context, t jobs.Task, _ *worker.Lease, _ *worker.Progress) (jobs.Result, error) {
 			return run(ctx, t)
-		}
+		})
 	}
 	return map[jobs.Stage]worker.Runner{
 		jobs.StageGenerate: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
@@ -56,12 +56,12 @@ func Runners(c *Crawl, scratch string, web Web, connections int) map[jobs.Stage]
 		jobs.StageCompact: function(func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 			return compact.Run(ctx, env, t)
 		}),
-		jobs.StageFetch: func(ctx context.Context, t jobs.Task, l *worker.Lease, p *worker.Progress) (jobs.Result, error) {
+		jobs.StageFetch: counted(func(ctx context.Context, t jobs.Task, l *worker.Lease, p *worker.Progress) (jobs.Result, error) {
 			env, err := asking.env(ctx, t.Spec.Settings)
 			if err != nil {
 				return jobs.Result{}, err
 			}
 			return fetch.Run(ctx, env, t, l, p)
-		},
+		}),
 	}
 }

@@ -173,12 +173,13 @@ func endsAt(contentRange string, end int64) bool {
 	return strings.HasSuffix(contentRange, fmt.Sprintf("-%d/%d", end-1, end))
 }
 
-// Put is one PUT request, more only while the server says that it decided nothing.
+// Put is one PUT request, more only while the server says that it decided nothing, or breaks a
+// large one off.
 func (s *Store) Put(ctx context.Context, key string, body objstore.Body,
 	o objstore.PutOptions) error {
-	err := s.taken(ctx, key, body, o)
-	if err == nil {
-		err = s.put(ctx, key, body, o)
+	err := s.put(ctx, key, body, o)
+	if errors.Is(err, objstore.ErrUnavailable) && s.taken(ctx, key, body, o) {
+		err = fmt.Errorf("put %s: %w", key, objstore.ErrExists)
 	}
 	if errors.Is(err, objstore.ErrExists) {
 		return objstore.Exists(ctx, s, key, body, o)
@@ -188,19 +189,17 @@ func (s *Store) Put(ctx context.Context, key string, body objstore.Body,
 
 // largeBody is from where a body does not fit into the socket's buffers. A server
 // that refuses the condition need not read such a body, and a client that still
-// writes then sees a reset, not the refusal: ask first whether the key is taken.
+// writes then sees a reset, not the refusal.
 const largeBody = 64 << 10
 
-// taken is ErrExists if a large body would be sent in vain. Whatever else is wrong
-// the put itself will tell.
-func (s *Store) taken(ctx context.Context, key string, body objstore.Body, o objstore.PutOptions) error {
+// taken says whether it was the condition that broke a large put off: whether the key
+// is taken, be it by a try of our own whose answer was lost.
+func (s *Store) taken(ctx context.Context, key string, body objstore.Body, o objstore.PutOptions) bool {
 	if !o.IfAbsent || body.Size() < largeBody {
-		return nil
+		return false
 	}
-	if _, err := s.Stat(ctx, key); err == nil {
-		return fmt.Errorf("put %s: %w", key, objstore.ErrExists)
-	}
-	return nil
+	_, err := s.Stat(ctx, key)
+	return err == nil
 }
 
 func (s *Store) put(ctx context.Context, key string, body objstore.Body,

@@ -82,10 +82,6 @@ func TestPutIsOneConditionalRequest(t *testing.T) {
 		n, _ := io.Copy(io.Discard, r.Body)
 		requests = append(requests, fmt.Sprintf("%s %s %s %d", r.Method, r.URL,
 			r.Header.Get("If-None-Match"), n))
-		if r.Method == http.MethodHead { // a large body is not sent in vain
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
 		if sum := r.Header.Get("X-Amz-Content-Sha256"); len(sum) != 64 {
 			t.Errorf("body is not signed: %q", sum)
 		}
@@ -96,9 +92,30 @@ func TestPutIsOneConditionalRequest(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := []string{"HEAD /bucket/p/k  0", "PUT /bucket/p/k * 41943040", "PUT /bucket/p/k  41943040"}
+	want := []string{"PUT /bucket/p/k * 41943040", "PUT /bucket/p/k  41943040"}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusedWithoutReading: a server that refuses a large conditional put at once, and
+// closes, is understood.
+func TestRefusedWithoutReading(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})
+	body := objstore.Bytes(make([]byte, 8<<20))
+	if err := s.Put(t.Context(), "k", body, objstore.PutOptions{IfAbsent: true}); !errors.Is(err,
+		objstore.ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if err := s.Put(t.Context(), "k", body, objstore.PutOptions{}); !errors.Is(err,
+		objstore.ErrUnavailable) {
+		t.Errorf("without a condition: got %v, want ErrUnavailable", err)
 	}
 }
 
