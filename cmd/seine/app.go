@@ -94,6 +94,7 @@ func verbs(a *app) []*cobra.Command {
 		newSnapshot(a),
 		newPrune(a),
 		newDF(a),
+		newCopy(a),
 		newExplain(a),
 		newRobots(a),
 		newNormalize(a),

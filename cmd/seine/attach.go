@@ -18,15 +18,13 @@ import (
 )
 
 // coordinators are the addresses of the coordinators to ask: those named, or
-// that of the process which has the store; "" if there is none.
-func (a *app) coordinators(root string) (string, error) {
+// that of the process of this machine which has the store, by its local folder; ""
+// if there is none.
+func (a *app) coordinators(local string) (string, error) {
 	if a.coordinator != "" {
 		return withScheme(a.coordinator), nil
 	}
-	if root == "" {
-		return "", nil
-	}
-	owner, held, err := dir.Holder(root)
+	owner, held, err := dir.Holder(local)
 	if err != nil || !held {
 		return "", err
 	}
@@ -67,8 +65,8 @@ func (a *app) dial(addresses string) (*client.Client, error) {
 }
 
 // connect reaches the running coordinators, if there are any.
-func (a *app) connect(root string) (conn api.Conn, running bool, err error) {
-	addresses, err := a.coordinators(root)
+func (a *app) connect(local string) (conn api.Conn, running bool, err error) {
+	addresses, err := a.coordinators(local)
 	if err != nil || addresses == "" {
 		return nil, false, err
 	}
@@ -126,16 +124,16 @@ func (a *app) interruptible(ctx context.Context) (context.Context, <-chan struct
 
 // free says whether this process may work on the store: nothing is written to
 // one that another process has.
-func (a *app) free(root string) error {
-	if root == "" || a.coordinator != "" {
+func (a *app) free(store *node.Store) error {
+	if a.coordinator != "" {
 		return nil
 	}
-	owner, held, err := dir.Holder(root)
+	owner, held, err := dir.Holder(store.Local)
 	if err != nil || !held {
 		return err
 	}
 	return fmt.Errorf("%w; `seine status` shows what it does, `seine round submit` and "+
-		"`seine inject` hand it work", &dir.LockedError{Root: root, Owner: owner})
+		"`seine inject` hand it work", &dir.LockedError{Root: store.URL, Owner: owner})
 }
 
 // contactMissing refuses to begin what could only be refused URL by URL.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"seine/formats/catalog"
 	"seine/formats/layout"
+	"seine/formats/objstore/s3"
 )
 
 const catalogLong = `Prints the views over a snapshot as SQL, for DuckDB anywhere: the tables as the
@@ -22,7 +24,10 @@ of one table are listed, for readers that need no views; for tables that are kep
 as sorted runs the files hold rows that no longer count, which the views leave out.
 
 Views name files, so they show the snapshot that they were made for, as long as its
-objects are kept.`
+objects are kept.
+
+For a crawl in a bucket the files are named s3://…, and the script begins with the
+secret that DuckDB needs to read them, to be filled in.`
 
 const catalogExample = `  seine catalog > views.sql
   seine catalog -o crawl.duckdb && duckdb crawl.duckdb
@@ -65,13 +70,21 @@ func (a *app) catalog(ctx context.Context, output, table string) error {
 		return err
 	}
 	if output != "" {
+		if l.Store.Root == "" {
+			return usagef("DuckDB opens the files of a view when it makes it, and cannot reach a bucket without its " +
+				"httpfs extension: print the views with `seine catalog` and run them where it is installed")
+		}
 		if err := writeDatabase(output, views); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.err, "%s: %d views over snapshot %d\n", output, len(views), l.head.N)
 		return err
 	}
-	_, err = io.WriteString(a.out, catalog.SQL(l.head, views))
+	advice, err := l.secretAdvice()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.out, advice+catalog.SQL(l.head, views))
 	return err
 }
 
@@ -90,8 +103,15 @@ func (a *app) files(l *looking, table string, path func(layout.Key) string) erro
 // paths says where DuckDB finds an object.
 func (l *looking) paths() (func(layout.Key) string, error) {
 	if l.Store.Root == "" {
-		base := strings.TrimSuffix(l.Store.URL, "/")
-		return func(key layout.Key) string { return base + "/" + key }, nil
+		address, err := s3.ParseAddress(l.Store.URL, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		base := "s3://" + address.Bucket + "/"
+		if address.Prefix != "" {
+			base += address.Prefix + "/"
+		}
+		return func(key layout.Key) string { return base + key }, nil
 	}
 	root, err := filepath.Abs(l.Store.Root)
 	if err != nil {

@@ -174,7 +174,7 @@ func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*
 	error) {
 	c, done, err := a.open(ctx)
 	if err == nil {
-		if err := a.free(c.Store.Root); err != nil {
+		if err := a.free(c.Store); err != nil {
 			done()
 			return nil, nil, false, err
 		}

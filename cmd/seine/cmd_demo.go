@@ -75,7 +75,7 @@ func (a *app) demo(ctx context.Context, rounds int) error {
 		return err
 	}
 	defer done()
-	if err := a.free(c.Store.Root); err != nil {
+	if err := a.free(c.Store); err != nil {
 		return err
 	}
 	if _, _, err := c.PutSettings(ctx, demoSettings()); err != nil {

@@ -80,7 +80,7 @@ func (a *app) submitting(ctx context.Context, c *node.Crawl,
 	use func(ctx context.Context, conn api.Conn) error) error {
 	ctx, drain, stop := a.interruptible(ctx)
 	defer stop()
-	conn, running, err := a.connect(c.Store.Root)
+	conn, running, err := a.connect(c.Store.Local)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 		}
 		return a.tellPrune("would be ", 0, counts, &swept)
 	}
-	_, other, err := a.connect(l.Store.Root)
+	_, other, err := a.connect(l.Store.Local)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,10 @@ printed.
 --questions lists ready-made questions, --question NAME answers one; what it needs to
 know is set with --set NAME=VALUE.
 
+Of a crawl in a bucket the objects that the statement's tables consist of are copied to
+this machine, up to --cache, and kept there for the next one; where DuckDB's httpfs
+extension is installed, they are read in place instead. Nothing is ever installed.
+
 A build without cgo has no DuckDB: then ` + "`seine catalog`" + ` gives the views to a DuckDB of
 your own, and ` + "`seine inspect`" + ` shows rows without any.`
 
@@ -40,6 +44,7 @@ type query struct {
 	output    string
 	threads   int
 	memory    string
+	cache     string
 	questions bool
 }
 
@@ -71,6 +76,7 @@ func newQuery(a *app) *cobra.Command {
 	f.StringVar(&q.format, "format", "table", "how to print rows: "+strings.Join(queryFormats, ", "))
 	f.StringVarP(&q.output, "output", "o", "", "write to this file")
 	f.IntVar(&q.threads, "threads", 0, "threads of DuckDB (default: all cores)")
+	f.StringVar(&q.cache, "cache", "20GiB", "how much of a bucket may be kept on this machine")
 	f.StringVar(&q.memory, "memory", "", "memory of DuckDB, such as 2GB (default: 80% of RAM)")
 	addSnapshot(a, c)
 	return c

@@ -13,7 +13,6 @@ import (
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
 	"seine/coordinator/state"
-	"seine/formats/objstore"
 	"seine/formats/schema"
 	"seine/jobs"
 )
@@ -113,7 +112,6 @@ func (a *app) submitRound(ctx context.Context, f roundFlags) error {
 	if f.dryRun {
 		return a.dryRun(ctx, c, spec)
 	}
-	before := c.Store.Uses.Uses()
 	return a.submitting(ctx, c, func(ctx context.Context, conn api.Conn) error {
 		id := requestID("round")
 		_, err := conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindRound, Round: spec})
@@ -121,7 +119,7 @@ func (a *app) submitRound(ctx context.Context, f roundFlags) error {
 			return orCause(ctx, err)
 		}
 		return a.untilOver(ctx, conn, state.JobRef{RequestID: id}, func(job api.Job) error {
-			return a.printRound(summaryOf(job, requestsSince(c, before)))
+			return a.printRound(summaryOf(job))
 		})
 	})
 }
@@ -179,7 +177,7 @@ func (a *app) listRounds(ctx context.Context, n int) error {
 		return err
 	}
 	defer l.done()
-	conn, running, err := a.connect(l.Store.Root)
+	conn, running, err := a.connect(l.Store.Local)
 	if err != nil {
 		return err
 	}
@@ -214,7 +212,7 @@ func (a *app) listRow(row schema.RoundRow) error {
 	s := rowSummary(row)
 	if a.json {
 		return a.printJSON(map[string]any{"job": row.Round, "kind": row.Kind, "outcome": row.Outcome,
-			"submitted": row.Submitted, "ended": row.Ended, "counts": row.Counts})
+			"submitted": row.Submitted, "ended": row.Ended, "counts": row.Counts, "store_requests": s.Cost})
 	}
 	took := ui.Span(s.took())
 	line := fmt.Sprintf("%6d  %-8s %-10s %s  %s", row.Round, row.Kind, row.Outcome,
@@ -239,14 +237,6 @@ func jobNumber(arg string) (uint64, error) {
 		return 0, usagef("%q is no number of a round; `seine round list` shows them", arg)
 	}
 	return n, nil
-}
-
-// requestsSince is how often the store was asked since before.
-func requestsSince(c *node.Crawl, before []objstore.Use) (n int64) {
-	for _, u := range objstore.Since(c.Store.Uses.Uses(), before) {
-		n += u.Requests
-	}
-	return n
 }
 
 func partitionsOf(texts []string) ([]uint16, error) {

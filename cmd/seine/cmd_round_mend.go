@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,7 +50,7 @@ func (a *app) showRound(ctx context.Context, arg string) error {
 	if found != nil {
 		return a.tellRound(*found)
 	}
-	conn, running, err := a.connect(l.Store.Root)
+	conn, running, err := a.connect(l.Store.Local)
 	if err != nil {
 		return err
 	}
@@ -73,11 +75,11 @@ func (a *app) tellRound(row schema.RoundRow) error {
 	if a.json {
 		return a.listRow(row)
 	}
-	if _, err := fmt.Fprint(a.out, roundText(rowSummary(row))); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.out, "  %s, %s; counts: %s\n  spec: %s\n", row.Kind, row.Outcome,
-		ui.Reasons(row.Counts, 0), row.Spec)
+	s := rowSummary(row)
+	counts := maps.Clone(row.Counts)
+	maps.DeleteFunc(counts, func(name string, _ int64) bool { return strings.Contains(name, "store_") })
+	_, err := fmt.Fprintf(a.out, "%s  %s, %s; counts: %s\n%s  spec: %s\n", roundText(s), row.Kind,
+		row.Outcome, ui.Reasons(counts, 0), costTable(s.Cost), row.Spec)
 	return err
 }
 
@@ -96,7 +98,7 @@ func (a *app) watchRound(ctx context.Context, args []string) error {
 		return err
 	}
 	defer done()
-	conn, running, err := a.connect(c.Store.Root)
+	conn, running, err := a.connect(c.Store.Local)
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (a *app) watchRound(ctx context.Context, args []string) error {
 		}
 		ref.Job = st.Open[0].Job
 	}
-	return a.untilOver(ctx, conn, ref, func(job api.Job) error { return a.printRound(summaryOf(job, 0)) })
+	return a.untilOver(ctx, conn, ref, func(job api.Job) error { return a.printRound(summaryOf(job)) })
 }
 
 // mend runs an order on an open round and waits for the round's end.
@@ -143,7 +145,7 @@ func (a *app) mend(ctx context.Context, arg string,
 			return orCause(ctx, err)
 		}
 		return a.untilOver(ctx, conn, state.JobRef{Job: n}, func(job api.Job) error {
-			return a.printRound(summaryOf(job, 0))
+			return a.printRound(summaryOf(job))
 		})
 	})
 }

@@ -80,15 +80,13 @@ func (a *app) status(ctx context.Context) error {
 
 // process finds who works on the crawl and what is open.
 func (a *app) process(ctx context.Context, c *node.Crawl, last uint64, s *standing) error {
-	addresses, err := a.coordinators(c.Store.Root)
+	addresses, err := a.coordinators(c.Store.Local)
 	if err != nil {
 		return err
 	}
-	if c.Store.Root != "" {
-		owner, held, err := dir.Holder(c.Store.Root)
-		if err == nil && held {
-			s.Process = &owner
-		}
+	owner, held, err := dir.Holder(c.Store.Local)
+	if err == nil && held {
+		s.Process = &owner
 	}
 	if addresses != "" {
 		conn, err := a.dial(addresses)

@@ -10,7 +10,6 @@ import (
 	"seine/coordinator/api"
 	"seine/coordinator/state"
 	"seine/formats/lsm"
-	"seine/formats/objstore"
 	"seine/formats/schema"
 	"seine/formats/settings"
 	"seine/jobs"
@@ -87,7 +86,6 @@ func (r *crawler) finishOpen(ctx context.Context) error {
 		default:
 			return nil
 		}
-		before := r.crawl.Store.Uses.Uses()
 		if len(st.Open) > 0 && st.Open[0].Kind == jobs.KindRound {
 			r.bars.Say("going on with round %d", ref.Job)
 			r.rounds++
@@ -100,7 +98,7 @@ func (r *crawler) finishOpen(ctx context.Context) error {
 			return blocked(job)
 		}
 		if job.Kind == jobs.KindRound {
-			if err := r.report(job, before); err != nil {
+			if err := r.report(job); err != nil {
 				return err
 			}
 		}
@@ -285,7 +283,6 @@ func (r *crawler) round(ctx context.Context) error {
 		left := max(r.limits.time-time.Since(r.began), time.Second).Milliseconds()
 		spec.Duration = min(spec.Duration, left)
 	}
-	before := r.crawl.Store.Uses.Uses()
 	id := requestID("round")
 	_, err := r.conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindRound, Round: spec})
 	if err != nil {
@@ -302,11 +299,11 @@ func (r *crawler) round(ctx context.Context) error {
 		return fmt.Errorf("the round was refused: %s", job.Error)
 	}
 	r.rounds++
-	return r.report(job, before)
+	return r.report(job)
 }
 
 // report prints a round that has ended and adds it up.
-func (r *crawler) report(job api.Job, before []objstore.Use) error {
+func (r *crawler) report(job api.Job) error {
 	t := ui.Ended(job.Counts)
 	r.total.Fetched += t.Fetched
 	r.total.Failed += t.Failed
@@ -322,5 +319,5 @@ func (r *crawler) report(job api.Job, before []objstore.Use) error {
 	if t.ByReason[schema.NoContact] > 0 && t.Fetched+t.Failed == 0 {
 		r.idle = idleRounds
 	}
-	return r.app.printRound(summaryOf(job, requestsSince(r.crawl, before)))
+	return r.app.printRound(summaryOf(job))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"seine/formats/catalog"
+	"seine/formats/objstore/s3"
 	"seine/formats/schema"
 )
 
@@ -55,11 +56,16 @@ func openDuckDB(ctx context.Context, path string, threads int, memory string) (*
 // runQuery answers q on out; file is the name of the file that out is, "" if it
 // is none.
 func (a *app) runQuery(ctx context.Context, l *looking, q query, out io.Writer, file string) (err error) {
-	if l.Store.Root == "" {
-		return usagef("seine query reads stores in folders; for %s give the views of `seine catalog` to a DuckDB "+
-			"with its httpfs extension, or use `seine inspect`", l.Store.URL)
+	conn, done, err := openDuckDB(ctx, "", q.threads, q.memory)
+	if err != nil {
+		return err
 	}
-	path, err := l.paths()
+	defer func() { err = errors.Join(err, done()) }()
+	inPlace, err := l.readsInPlace(ctx, conn)
+	if err != nil {
+		return err
+	}
+	path, staged, err := l.queryPaths(inPlace, q.cache)
 	if err != nil {
 		return err
 	}
@@ -67,18 +73,19 @@ func (a *app) runQuery(ctx context.Context, l *looking, q query, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	conn, done, err := openDuckDB(ctx, "", q.threads, q.memory)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
 	for _, s := range q.before {
 		if _, err := conn.ExecContext(ctx, s); err != nil {
 			return sqlError(err)
 		}
 	}
 	q.sql = strings.TrimRight(strings.TrimSpace(q.sql), "; \n\t")
-	if err := register(ctx, conn, wanted(views, q.sql), catalog.Unfolded(l.head, path), q.sql); err != nil {
+	chosen, unfolded := wanted(views, q.sql), catalog.Unfolded(l.head, path)
+	if staged != nil {
+		if err := staged.bring(ctx, staged.mentioned(textOf(chosen))); err != nil {
+			return err
+		}
+	}
+	if err := register(ctx, conn, chosen, unfolded, q.sql); err != nil {
 		return err
 	}
 	switch q.format {
@@ -92,6 +99,28 @@ func (a *app) runQuery(ctx context.Context, l *looking, q query, out io.Writer, 
 		return sqlError(err)
 	}
 	return printRows(rows, q.format, out)
+}
+
+// readsInPlace says whether DuckDB can read the store's objects where they are. For a
+// bucket it needs its httpfs extension, which is loaded if it is installed, and gets
+// the keys that the environment has.
+func (l *looking) readsInPlace(ctx context.Context, conn *sql.Conn) (bool, error) {
+	if l.Store.Root != "" {
+		return true, nil
+	}
+	if _, err := conn.ExecContext(ctx, "LOAD httpfs"); err != nil {
+		return false, ctx.Err() // it is not installed
+	}
+	address, err := s3.ParseAddress(l.Store.URL, os.Getenv)
+	if err != nil {
+		return false, err
+	}
+	_, err = conn.ExecContext(ctx, secretSQL(address, os.Getenv("AWS_ACCESS_KEY_ID"),
+		os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")))
+	if err != nil { // the error's text holds the statement, and so the keys
+		return false, errors.New("DuckDB's httpfs does not take the bucket's address and keys")
+	}
+	return true, nil
 }
 
 // register creates the views. urls is first tried without its deltas: if the plan

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"seine/formats/catalog"
 	"seine/formats/catalog/catalogtest"
+	"seine/mapper/webtest"
 )
 
 // TestQuestions: the ten questions, on a crawl whose answers are known.
@@ -257,4 +259,37 @@ func TestCSVIsCSV(t *testing.T) {
 	if err != nil || len(rows) != 1+7 || !slices.Equal(rows[0], []string{"url", "text"}) {
 		t.Errorf("%d rows, %v, of %d parts", len(rows), err, len(b.Manifest.Parts))
 	}
+}
+
+// TestQueryABucket: the answers are those over a folder with the same crawl, only the
+// objects of the statement's tables are copied, and a second time none.
+func TestQueryABucket(t *testing.T) {
+	store := bucket(t)
+	web := webtest.New(webtest.Spec{Seed: 3, Domains: 4, Pages: 8, MaxHost: 20, Plain: true})
+	folder := filepath.Join(t.TempDir(), "crawl")
+	line{web: web}.run(t, crawlArgs(folder, web.Seeds(2))...).must(t, exitOK)
+	line{}.run(t, "copy", folder, store).must(t, exitOK)
+	const statement = "SELECT reason, count(*) FROM fetches GROUP BY 1 ORDER BY 1"
+	want := line{}.run(t, "query", "--store", folder, statement).must(t, exitOK)
+	for range 2 {
+		got := line{}.run(t, "query", "--store", store, statement).must(t, exitOK)
+		if got.out != want.out {
+			t.Errorf("over the bucket\n%s\nover the folder\n%s", got.out, want.out)
+		}
+	}
+	copies := 0
+	err := filepath.WalkDir(os.Getenv("XDG_CACHE_HOME"), func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".parquet") {
+			copies++
+			if !strings.Contains(path, "fetches") && !strings.Contains(path, "refused") {
+				t.Errorf("%s was copied for a statement on fetches", path)
+			}
+		}
+		return err
+	})
+	if err != nil || copies == 0 {
+		t.Errorf("%d copies, %v", copies, err)
+	}
+	line{}.run(t, "query", "--store", store, "--cache", "1B", statement).must(t, exitUsage)
+	line{}.run(t, "query", "--store", store, "SELECT count(*) FROM urls JOIN hosts USING (host)").must(t, exitOK)
 }

@@ -10,26 +10,39 @@ import (
 	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
+	"seine/formats/objstore"
 	"seine/formats/schema"
+	"seine/jobs"
 )
 
 // roundSummary is a round that has ended, as it is printed.
 type roundSummary struct {
-	Round    uint64 `json:"round"`
-	Outcome  string `json:"outcome"`
-	Commit   uint64 `json:"commit,omitempty"`
-	Opened   int64  `json:"opened"` // ms
-	Ended    int64  `json:"ended"`  // ms
-	Requests int64  `json:"store_requests,omitempty"`
-	Partial  int    `json:"partial_tasks,omitempty"`
-	Error    string `json:"error,omitempty"`
+	Round    uint64               `json:"round"`
+	Outcome  string               `json:"outcome"`
+	Commit   uint64               `json:"commit,omitempty"`
+	Opened   int64                `json:"opened"`                   // ms
+	Ended    int64                `json:"ended"`                    // ms
+	Requests int64                `json:"store_requests,omitempty"` // by Cost
+	Partial  int                  `json:"partial_tasks,omitempty"`
+	Error    string               `json:"error,omitempty"`
+	Cost     []node.StageRequests `json:"store_requests_by_stage,omitempty"`
 	ui.Tally
 }
 
-func summaryOf(job api.Job, requests int64) roundSummary {
-	return roundSummary{Round: job.Job, Outcome: string(job.Outcome), Commit: job.Commit,
-		Opened: job.Opened, Ended: job.Ended, Requests: requests, Partial: len(job.Partial),
-		Error: job.Error, Tally: ui.Ended(job.Counts)}
+func summaryOf(job api.Job) roundSummary {
+	s := roundSummary{Round: job.Job, Outcome: string(job.Outcome), Commit: job.Commit,
+		Opened: job.Opened, Ended: job.Ended, Partial: len(job.Partial), Error: job.Error,
+		Tally: ui.Ended(job.Counts)}
+	s.setCost(job.Kind, job.Counts)
+	return s
+}
+
+// setCost takes what the job asked of the store from its counts.
+func (s *roundSummary) setCost(kind jobs.Kind, counts map[string]int64) {
+	s.Cost = node.Requests(kind, counts)
+	for _, stage := range s.Cost {
+		s.Requests += stage.Total
+	}
 }
 
 // took is how long the round took. Its own time may run before the clock (jobs
@@ -70,7 +83,7 @@ func roundText(s roundSummary) string {
 		parts = append(parts, r)
 	}
 	if s.Requests > 0 {
-		parts = append(parts, fmt.Sprintf("%d requests to the store", s.Requests))
+		parts = append(parts, fmt.Sprintf("%d requests to the store (%s)", s.Requests, costShort(s.Cost)))
 	}
 	if len(s.Extra) > 0 {
 		parts = append(parts, "besides "+ui.Reasons(s.Extra, 4))
@@ -81,6 +94,38 @@ func roundText(s roundSummary) string {
 	}
 	if s.Partial > 0 {
 		fmt.Fprintf(&b, "  %d parts FAILED and were left out: their URLs wait again\n", s.Partial)
+	}
+	return b.String()
+}
+
+// costShort names what each stage asked of the store.
+func costShort(cost []node.StageRequests) string {
+	var parts []string
+	for _, c := range cost {
+		parts = append(parts, fmt.Sprintf("%s %d", c.Stage, c.Total))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// costTable is what each stage asked of the store, by kind of request.
+func costTable(cost []node.StageRequests) string {
+	if len(cost) == 0 {
+		return ""
+	}
+	kinds := []objstore.Kind{objstore.OpGet, objstore.OpRead, objstore.OpPut, objstore.OpStat,
+		objstore.OpList, objstore.OpDelete}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  requests to the store:\n  %-12s", "")
+	for _, kind := range kinds {
+		fmt.Fprintf(&b, "%8s", kind)
+	}
+	fmt.Fprintf(&b, "%12s%12s\n", "read", "written")
+	for _, c := range cost {
+		fmt.Fprintf(&b, "  %-12s", c.Stage)
+		for _, kind := range kinds {
+			fmt.Fprintf(&b, "%8d", c.By[string(kind)])
+		}
+		fmt.Fprintf(&b, "%12s%12s\n", ui.Bytes(c.BytesRead), ui.Bytes(c.BytesWritten))
 	}
 	return b.String()
 }

@@ -53,6 +53,8 @@ func lastRounds(ctx context.Context, c *node.Crawl, head *lsm.Manifest, n int, a
 }
 
 func rowSummary(row schema.RoundRow) roundSummary {
-	return roundSummary{Round: uint64(row.Round), Outcome: row.Outcome, Opened: row.Submitted,
+	s := roundSummary{Round: uint64(row.Round), Outcome: row.Outcome, Opened: row.Submitted,
 		Ended: row.Ended, Tally: ui.Ended(row.Counts)}
+	s.setCost(jobs.Kind(row.Kind), row.Counts)
+	return s
 }
