@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// firstRead is how much of a sidecar's end is read at once: index and page
-	// keys of some million rows.
-	firstRead = 64 << 10
-	// ahead is how many page keys are read at once.
-	ahead = 256 << 10
+	// firstRead is how much of a sidecar's end is read at once: the index of some
+	// ten million rows, or index and page keys of some hundred thousand.
+	firstRead = 16 << 10
+	// ahead is how many page keys are read at once, in bytes: those of a million
+	// rows or two, which is all that a thin batch of a partition or two wants.
+	ahead = 64 << 10
 )
 
 // File reads a sidecar by range.

@@ -42,9 +42,6 @@ type column struct {
 	name, typ string
 	// count marks numbers whose zero is stored as null and means zero.
 	count bool
-	// optional marks texts whose empty value means null. Files can hold either: the
-	// Parquet library does not see every empty text as null.
-	optional bool
 }
 
 // internal are columns that views leave out: how rows are kept, not what they say.
@@ -63,9 +60,7 @@ func columnsOf(t row) []column {
 		if internal[name] {
 			continue
 		}
-		typ := typeOf(f.Type, options)
-		out = append(out, column{name, typ, counts[name],
-			typ == "VARCHAR" && strings.Contains(options, "optional")})
+		out = append(out, column{name, typeOf(f.Type, options), counts[name]})
 	}
 	return out
 }
@@ -105,9 +100,6 @@ func typeOf(t reflect.Type, options string) string {
 func (c column) expression(r string) string {
 	if c.count {
 		return "coalesce(" + r + "." + identifier(c.name) + ", 0)::" + c.typ
-	}
-	if c.optional {
-		return "nullif(" + r + "." + identifier(c.name) + ", '')"
 	}
 	return r + "." + identifier(c.name)
 }

@@ -151,7 +151,7 @@ func changed(col column, item string, open bool) string {
 		return fmt.Sprintf("CASE WHEN d.queue IS NULL THEN u.%[1]s ELSE d.queue.%[1]s END AS %[1]s", col.name)
 	case "crawl_status":
 		if open {
-			return "CASE WHEN d.listed THEN " + text(schema.InProgress) + " ELSE nullif(u.crawl_status, '') END AS crawl_status"
+			return "CASE WHEN d.listed THEN " + text(schema.InProgress) + " ELSE u.crawl_status END AS crawl_status"
 		}
 	}
 	return item

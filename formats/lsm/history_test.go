@@ -120,6 +120,7 @@ func (w *world) checkRows() {
 	if d := cmp.Diff(want, got); d != "" {
 		w.t.Fatalf("lookup (-want +got):\n%.1500s", d)
 	}
+	w.checkMore(asked, want)
 	w.must(w.table.Lookup(ctx, w.store.open, w.runs, asked, LookupOptions{KeysOnly: true},
 		func(h Hit[schema.URL]) error {
 			delete(got, asked[h.Index])
@@ -127,6 +128,42 @@ func (w *world) checkRows() {
 		}))
 	if len(got) > 0 {
 		w.t.Fatalf("lookup of keys alone missed %d", len(got))
+	}
+}
+
+// checkMore asks for the rest of every second row that is there.
+func (w *world) checkMore(asked []Key, want map[Key]schema.URL) {
+	w.t.Helper()
+	deltas := []string{"inlinks", "depth", "queued", "queued_rank", "priority"}
+	more := slices.DeleteFunc(rowfile.Columns[schema.URL](), func(name string) bool {
+		return slices.Contains(deltas, name) || slices.Contains(w.table.Always, name)
+	})
+	r := w.table.NewReader(w.store.open, w.runs, LookupOptions{Columns: deltas, More: more})
+	defer r.Close()
+	wants := func(index int, row *schema.URL) bool {
+		full := want[asked[index]]
+		if row.Inlinks != full.Inlinks || row.Queued != full.Queued {
+			w.t.Errorf("%v was asked for as %+v, want %+v", asked[index], *row, full)
+		}
+		return index%2 == 0
+	}
+	found := 0
+	w.must(r.LookupMore(context.Background(), asked, wants, func(h Hit[schema.URL]) error {
+		found++
+		full := want[asked[h.Index]]
+		if h.Index%2 != 0 {
+			part := schema.URL{Delta: full.Delta, Inlinks: full.Inlinks, Depth: full.Depth,
+				Queued: full.Queued, QueuedRank: full.QueuedRank, Priority: full.Priority}
+			w.table.SetKey(&part, asked[h.Index])
+			full = part
+		}
+		if h.Row != full {
+			w.t.Fatalf("more of %v (-want +got):\n%s", asked[h.Index], cmp.Diff(full, h.Row))
+		}
+		return nil
+	}))
+	if found != len(want) {
+		w.t.Errorf("%d of %d rows were found", found, len(want))
 	}
 }
 
@@ -177,7 +214,7 @@ func (w *world) replace(from, to int, merged Run) {
 	w.runs = slices.Replace(slices.Clone(w.runs), from, to, merged)
 }
 
-func TestMergeRunsEqualsScan(t *testing.T) {
+func TestMergeOfAllEqualsScan(t *testing.T) {
 	w := newWorld(t, 99)
 	for range 5 {
 		w.runs = append(w.runs, w.round(w.runs, 150))
@@ -200,7 +237,9 @@ func TestMergeOfDeltaWithoutRowIsDamage(t *testing.T) {
 		t.Error("a delta without a whole row was merged into the oldest run")
 	}
 	rw = w.table.NewWriter(discard{}, nil, "out", "", layout.All, w.opts)
-	w.must(w.table.MergeRuns(context.Background(), w.store.open, []Run{run}, layout.All, rw))
+	older := w.write("older", 0, map[Key]schema.URL{}, nil)
+	w.must(w.table.Merge(context.Background(), w.store.open, Merge{Older: []Run{older},
+		Runs: []Run{run}, Range: layout.All}, rw, func(Ref) error { return nil }))
 	if o, err := rw.Finish(); err != nil || o.Deltas != 1 {
 		t.Errorf("merge among young runs: %+v, %v; want one delta", o, err)
 	}

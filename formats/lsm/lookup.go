@@ -1,9 +1,11 @@
 package lsm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"seine/formats/rowfile"
@@ -26,8 +28,11 @@ type Stats struct {
 // LookupOptions say what a lookup brings.
 type LookupOptions struct {
 	// Columns are those to read of the rows found; nil: all. The key's are always
-	// read.
+	// set.
 	Columns []string
+	// More are further columns, which LookupMore reads of the whole rows of keys
+	// that are wanted. What deltas add to belongs in Columns.
+	More []string
 	// KeysOnly asks only which keys exist: Hit.Row stays zero and Hit.Refs names
 	// one row. It reads no column but Table.Match, where the table is Unique.
 	KeysOnly bool
@@ -63,11 +68,11 @@ type Reader[R any] struct {
 	runs    []Run
 	o       LookupOptions
 	objects map[string]*objectReader[R]
-	known   fraction
 	keys    []Key    // of the block
 	match   []string // of the keys
 	hits    []found
-	rows    []R // of the hits, where rows are read
+	rows    []R     // of the hits, where rows are read
+	wanted  []found // of the hits: whole rows to read more of
 	folder  folder[R]
 	done    []bool // keys of the block that need no older run
 }
@@ -112,6 +117,14 @@ const blockKeys = 16 << 10
 
 // Lookup is Table.Lookup for one more batch of keys.
 func (r *Reader[R]) Lookup(ctx context.Context, keys []Key, emit func(Hit[R]) error) error {
+	return r.LookupMore(ctx, keys, nil, emit)
+}
+
+// LookupMore is Lookup that also brings the columns LookupOptions.More of the
+// keys, given by index, that are wanted; row is folded, as far as Columns tell.
+// So what is dropped at a glance costs a glance.
+func (r *Reader[R]) LookupMore(ctx context.Context, keys []Key, wants func(index int, row *R) bool,
+	emit func(Hit[R]) error) error {
 	for i := 1; i < len(keys); i++ {
 		if keys[i-1].Compare(keys[i]) >= 0 {
 			return fmt.Errorf("look up %s: key %+v after %+v", r.t.Name, keys[i], keys[i-1])
@@ -119,14 +132,25 @@ func (r *Reader[R]) Lookup(ctx context.Context, keys []Key, emit func(Hit[R]) er
 	}
 	for done := 0; done < len(keys); done += blockKeys {
 		block := keys[done:min(done+blockKeys, len(keys))]
-		if err := r.block(ctx, block, done, emit); err != nil {
+		if err := r.block(ctx, block); err != nil {
+			return err
+		}
+		slices.SortStableFunc(r.hits, func(a, b found) int { return a.index - b.index })
+		if wants != nil && !r.o.KeysOnly {
+			if err := r.more(done, wants); err != nil {
+				return err
+			}
+		}
+		r.leave(block[len(block)-1].Partition)
+		if err := r.emit(done, emit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(Hit[R]) error) error {
+// block finds the rows of some keys, those of newer runs first.
+func (r *Reader[R]) block(ctx context.Context, keys []Key) error {
 	clear(r.rows)
 	r.hits, r.rows = r.hits[:0], r.rows[:0]
 	r.match = r.match[:0]
@@ -152,8 +176,7 @@ func (r *Reader[R]) block(ctx context.Context, keys []Key, base int, emit func(H
 		}
 		pending = r.unresolved(pending, r.hits[before:])
 	}
-	r.leave(keys[len(keys)-1].Partition)
-	return r.emit(base, emit)
+	return nil
 }
 
 // within gives the keys, of those pending, whose partitions the object has.
@@ -212,10 +235,38 @@ func (r *Reader[R]) leave(p uint16) {
 	}
 }
 
+// more reads further columns of the whole rows of the keys that are wanted.
+func (r *Reader[R]) more(base int, wants func(int, *R) bool) error {
+	r.wanted = r.wanted[:0]
+	for i := 0; i < len(r.hits); {
+		index := r.hits[i].index
+		i = r.foldFrom(i)
+		// The fold ended with the whole row, if there is one.
+		whole := r.hits[i-1]
+		if r.folder.whole && wants(base+index, r.folder.fold()) {
+			r.wanted = append(r.wanted, whole)
+		}
+	}
+	slices.SortFunc(r.wanted, func(a, b found) int {
+		return cmp.Or(strings.Compare(a.ref.Object, b.ref.Object), cmp.Compare(a.ref.Row, b.ref.Row))
+	})
+	for left := r.wanted; len(left) > 0; {
+		key := left[0].ref.Object
+		n := 1
+		for n < len(left) && left[n].ref.Object == key {
+			n++
+		}
+		if err := r.objects[key].more(left[:n]); err != nil {
+			return fmt.Errorf("look up in run object %s: %w", key, err)
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
 // emit folds the hits of the block and emits them by key. Of one key, hits come
 // from newer runs first.
 func (r *Reader[R]) emit(base int, emit func(Hit[R]) error) error {
-	slices.SortStableFunc(r.hits, func(a, b found) int { return a.index - b.index })
 	var hit Hit[R]
 	for i := 0; i < len(r.hits); {
 		hit.Index = base + r.hits[i].index
@@ -225,6 +276,9 @@ func (r *Reader[R]) emit(base int, emit func(Hit[R]) error) error {
 		} else {
 			i = r.foldFrom(i)
 			hit.Row = *r.folder.fold()
+			if !r.folder.whole {
+				r.o.Stats.UnresolvedDeltas.Add(1)
+			}
 		}
 		hit.Refs = r.folder.refs
 		if err := emit(hit); err != nil {
@@ -240,9 +294,6 @@ func (r *Reader[R]) foldFrom(i int) int {
 	r.folder.reset()
 	for ; i < len(r.hits) && r.hits[i].index == index; i++ {
 		r.folder.add(&r.rows[r.hits[i].row], r.hits[i].ref)
-	}
-	if !r.folder.whole {
-		r.o.Stats.UnresolvedDeltas.Add(1)
 	}
 	return i
 }

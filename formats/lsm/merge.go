@@ -23,16 +23,6 @@ type Merge struct {
 	Stats   *rowfile.Stats // counts what is read, where set
 }
 
-// MergeRuns writes what runs hold in a range as one object's rows, folded. It is
-// Merge for runs that have no younger ones beside them; deltas without a whole
-// row stay deltas, folded into one. Lists of superseded rows are not carried.
-func (t Table[R]) MergeRuns(ctx context.Context, open Opener, runs []Run, rng layout.Range,
-	w *RunWriter[R]) error {
-	return t.ScanStats(ctx, open, runs, rng, nil, nil, func(row *R, _ []Ref) error {
-		return w.Write(row)
-	})
-}
-
 // Merge writes the rows that m.Runs become to w, and to list, in the order of
 // (object, row), the rows of older runs that the output's Superseded object has
 // to name. list may be nil where m.Older is empty.

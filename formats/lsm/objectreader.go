@@ -18,12 +18,14 @@ type objectReader[R any] struct {
 	r      *Reader[R]
 	object *Object
 	file   *openFile[R]
+	rest   *rowfile.File[R] // the same with the columns LookupOptions.More; nil: not yet needed
 	match  *rowfile.StringReader
 	side   *bloom.File // nil: there is none, or it is damaged
 	source io.ReaderAt // of side
 	groups []Key       // of side: first keys
 	pages  []int64     // without side: first row of each page
 	prober prober
+	known  fraction
 	work   []pageWork
 	chosen []int32 // keys of the work, by page
 	rows   []int64
@@ -42,7 +44,7 @@ type pageWork struct {
 
 func (r *Reader[R]) openReader(ctx context.Context, o *Object) (*objectReader[R], error) {
 	file, err := openObject[R](ctx, r.open, *o, rowfile.ReadOptions{
-		Columns: r.t.columns(r.o.Columns), Stats: &r.o.Stats.Stats})
+		Columns: r.t.gathered(r.o.Columns), Stats: &r.o.Stats.Stats})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,10 @@ func (or *objectReader[R]) find(ctx context.Context, c []int32) error {
 		}
 		return nil
 	}
-	return or.gather(c)
+	if or.r.t.Unique {
+		return or.gather()
+	}
+	return or.gatherByKey(c)
 }
 
 // search finds the rows whose match column equals a candidate's.
@@ -165,9 +170,49 @@ func (or *objectReader[R]) probe(ctx context.Context, c []int32) error {
 // fetchPages bounds the pages that are asked for together: some 4 MB.
 const fetchPages = 128
 
-// gather reads the rows found, and takes those whose whole key is a
+// gather reads the rows found; their match column says whose they are.
+func (or *objectReader[R]) gather() error {
+	r := or.r
+	n := len(r.rows)
+	r.rows = slices.Grow(r.rows, len(or.rows))[:n+len(or.rows)]
+	if err := or.file.GatherInto(or.rows, r.rows[n:]); err != nil {
+		return err
+	}
+	for i, row := range or.rows {
+		index := int(or.which[i])
+		r.t.SetKey(&r.rows[n+i], r.keys[index])
+		r.hits = append(r.hits, found{index, Ref{or.object.Key, row}, n + i})
+	}
+	return nil
+}
+
+// more reads the columns LookupOptions.More of rows found, ascending.
+func (or *objectReader[R]) more(hits []found) (err error) {
+	if or.rest == nil {
+		if or.rest, err = or.file.Project(or.r.o.More); err != nil {
+			return err
+		}
+	}
+	numbers := make([]int64, len(hits))
+	for i := range hits {
+		numbers[i] = hits[i].ref.Row
+	}
+	for done := 0; done < len(numbers); done += gatherRows {
+		some := numbers[done:min(done+gatherRows, len(numbers))]
+		got, err := or.rest.Gather(some)
+		if err != nil {
+			return err
+		}
+		for i := range got {
+			or.rest.Copy(&or.r.rows[hits[done+i].row], &got[i])
+		}
+	}
+	return nil
+}
+
+// gatherByKey reads the rows found, and takes those whose whole key is a
 // candidate's.
-func (or *objectReader[R]) gather(c []int32) error {
+func (or *objectReader[R]) gatherByKey(c []int32) error {
 	rows := slices.Compact(or.rows)
 	at := 0
 	for len(rows) > 0 {
@@ -236,7 +281,7 @@ func (or *objectReader[R]) planGroup(group int, c []int32) error {
 	mark, first := len(or.work), len(or.chosen)
 	or.assign(pages, firsts, c, nil)
 	stats := or.r.o.Stats
-	if !filterPays(len(or.work)-mark, len(c), or.r.known.value()) {
+	if !filterPays(len(or.work)-mark, len(c), or.known.value()) {
 		stats.MergedGroups.Add(1)
 		return nil
 	}
@@ -247,7 +292,7 @@ func (or *objectReader[R]) planGroup(group int, c []int32) error {
 	or.work, or.chosen = or.work[:mark], or.chosen[:first]
 	or.assign(pages, firsts, c, &filter)
 	passed := len(or.chosen) - first
-	or.r.known.add(passed, len(c))
+	or.known.add(passed, len(c))
 	stats.FilteredGroups.Add(1)
 	stats.FilterTests.Add(int64(len(c)))
 	stats.FilterPasses.Add(int64(passed))

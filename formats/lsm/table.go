@@ -29,6 +29,11 @@ type Table[R any] struct {
 	// Unique says that Match alone tells keys apart (a URL has one host, a host
 	// one domain), so existence is decided without reading more.
 	Unique bool
+	// KeyColumns are the columns of the key, and SetKey sets them: where Match
+	// alone tells keys apart, a row that was found need not say again what its key
+	// is. Both are set where Unique is.
+	KeyColumns []string
+	SetKey     func(*R, Key)
 }
 
 // URLs is the table urls.
@@ -44,6 +49,11 @@ func URLs() Table[schema.URL] {
 		Match:   "url",
 		MatchOf: func(k Key) string { return k.URL },
 		Unique:  true,
+
+		KeyColumns: []string{"partition", "domain", "host", "url"},
+		SetKey: func(r *schema.URL, k Key) {
+			r.Partition, r.Domain, r.Host, r.URL = int32(k.Partition), k.Domain, k.Host, k.URL
+		},
 	}
 }
 
@@ -80,6 +90,11 @@ func Hosts() Table[schema.Host] {
 		Match:   "host",
 		MatchOf: func(k Key) string { return k.Host },
 		Unique:  true,
+
+		KeyColumns: []string{"partition", "domain", "host"},
+		SetKey: func(r *schema.Host, k Key) {
+			r.Partition, r.Domain, r.Host = int32(k.Partition), k.Domain, k.Host
+		},
 	}
 }
 
@@ -94,6 +109,11 @@ func RobotsTable() Table[schema.Robots] {
 		Match:   "authority",
 		MatchOf: func(k Key) string { return k.URL },
 		Unique:  true,
+
+		KeyColumns: []string{"partition", "domain", "authority"},
+		SetKey: func(r *schema.Robots, k Key) {
+			r.Partition, r.Domain, r.Authority = int32(k.Partition), k.Domain, k.URL
+		},
 	}
 }
 
@@ -109,6 +129,20 @@ func (t Table[R]) columns(names []string) []string {
 		}
 	}
 	return out
+}
+
+// gathered are the columns, of those wanted, that are read of rows found by
+// lookup: what the key says is known.
+func (t Table[R]) gathered(names []string) []string {
+	if !t.Unique {
+		return t.columns(names)
+	}
+	if names == nil {
+		names = rowfile.Columns[R]()
+	}
+	return slices.DeleteFunc(t.columns(names), func(n string) bool {
+		return slices.Contains(t.KeyColumns, n)
+	})
 }
 
 func (t Table[R]) isDelta(r *R) bool { return t.IsDelta != nil && t.IsDelta(r) }

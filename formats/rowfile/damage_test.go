@@ -219,6 +219,52 @@ func TestGatherJoins(t *testing.T) {
 	}
 }
 
+// TestFetchOnce: what Fetch has read, scans do not read again; near pages come in
+// one request, and a projection shares it.
+func TestFetchOnce(t *testing.T) {
+	rows := randomRows[schema.Host](9, 20_000)
+	file := write(t, rows, Options{PageRows: 100, GroupRows: 5000})
+	var stats Stats
+	f := open[schema.Host](t, file, ReadOptions{BufferBytes: -1, Stats: &stats})
+	if err := f.Fetch([][2]int64{{50, 120}, {4990, 5010}, {12_000, 12_001}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := stats.Rows.Load(); n != 0 {
+		t.Errorf("%d rows were decoded unasked", n)
+	}
+	before := stats.Requests.Load()
+	names, err := f.Project([]string{"host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range [][2]int64{{50, 120}, {4990, 5010}, {12_000, 12_001}} {
+		got, err := scan(f, s[0], s[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		some, err := scan(names, s[0], s[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			want := rows[s[0]+int64(i)]
+			if got[i] != want || some[i] != (schema.Host{Host: want.Host}) {
+				t.Fatalf("row %d: %+v and %+v, want %+v", s[0]+int64(i), got[i], some[i], want)
+			}
+			names.Copy(&got[i], &schema.Host{Host: "other"})
+			if want.Host = "other"; got[i] != want {
+				t.Fatalf("row %d with another host: %+v", s[0]+int64(i), got[i])
+			}
+		}
+	}
+	if n := stats.Requests.Load() - before; n != 0 {
+		t.Errorf("what was fetched took %d more requests", n)
+	}
+	if _, err := scan(f, 300, 301); err != nil || stats.Requests.Load() == before {
+		t.Errorf("a row that was not fetched: %v", err)
+	}
+}
+
 func TestColumnsCanBeAdded(t *testing.T) {
 	type older struct {
 		Partition int32  `parquet:"partition"`

@@ -2,19 +2,18 @@ package rowfile
 
 import (
 	"fmt"
-	"hash/crc32"
 	"io"
 	"reflect"
 	"slices"
+	"unsafe"
 
-	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 	"seine/formats/layout"
 )
 
 // File is an open file of rows R.
 type File[R any] struct {
-	table
+	*table
 	shape   *shape
 	columns []*binding
 	o       ReadOptions
@@ -22,17 +21,20 @@ type File[R any] struct {
 
 // table is a file without its row type.
 type table struct {
-	src    source
-	foot   *footer
-	leaves []leaf
-	parts  []int64
-	starts []int64 // first row of each row group, and the number of rows
-	index  []byte  // offset indexes, as stored; nil: not yet read
-	base   int64   // where index begins
-	pages  map[chunkID][]pageSpan
-	dicts  map[chunkID]*dictionary
-	unpack map[format.CompressionCodec]*unpacker
-	joined blocks // what the Gather under way has read
+	src     source
+	foot    *footer
+	leaves  []leaf
+	parts   []int64
+	starts  []int64 // first row of each row group, and the number of rows
+	index   blocks  // of the offset indexes, as stored: what was read so far
+	pages   map[chunkID][]pageSpan
+	dicts   map[chunkID]*dictionary
+	unpack  map[format.CompressionCodec]*unpacker
+	decoded []int64 // rows of the pages decoded, of each leaf
+	most    int64   // the largest of these
+	joined  blocks  // what the Gather under way has read
+	// fetched is what Fetch has read, for scans to come.
+	fetched blocks
 }
 
 // chunkID is a column of a row group.
@@ -53,7 +55,7 @@ func Open[R any](src io.ReaderAt, size int64, o ReadOptions) (f *File[R], err er
 	if err != nil {
 		return nil, err
 	}
-	f = &File[R]{shape: s, o: o}
+	f = &File[R]{table: &table{}, shape: s, o: o}
 	if err := f.table.open(src, size, o.Stats); err != nil {
 		return nil, err
 	}
@@ -61,6 +63,27 @@ func Open[R any](src io.ReaderAt, size int64, o ReadOptions) (f *File[R], err er
 		return nil, err
 	}
 	return f, nil
+}
+
+// Project returns the same file with other columns: what one of the two has read
+// of footers, indexes and dictionaries the other need not. Both belong to one
+// goroutine.
+func (f *File[R]) Project(columns []string) (*File[R], error) {
+	other := &File[R]{table: f.table, shape: f.shape, o: f.o}
+	other.o.Columns = columns
+	var err error
+	other.columns, err = f.bind(f.shape, columns)
+	return other, err
+}
+
+// Copy sets the columns that the file reads, of dst to those of src.
+func (f *File[R]) Copy(dst, src *R) {
+	to, from := reflect.ValueOf(dst).UnsafePointer(), reflect.ValueOf(src).UnsafePointer()
+	for _, b := range f.columns {
+		at := b.field.offset
+		reflect.NewAt(b.field.typ, unsafe.Add(to, at)).Elem().Set(
+			reflect.NewAt(b.field.typ, unsafe.Add(from, at)).Elem())
+	}
 }
 
 func (t *table) open(src io.ReaderAt, size int64, stats *Stats) (err error) {
@@ -77,6 +100,7 @@ func (t *table) open(src io.ReaderAt, size int64, stats *Stats) (err error) {
 	if err := t.foot.check(len(t.leaves)); err != nil {
 		return err
 	}
+	t.decoded = make([]int64, len(t.leaves))
 	paths := make([]string, len(t.leaves))
 	for i, l := range t.leaves {
 		paths[i] = l.path
@@ -192,70 +216,6 @@ func physical(t reflect.Type) format.Type {
 		return format.FixedLenByteArray
 	}
 	return format.ByteArray
-}
-
-// spans gives the pages of a column of a row group, from its offset index.
-func (t *table) spans(id chunkID) ([]pageSpan, error) {
-	if p, ok := t.pages[id]; ok {
-		return p, nil
-	}
-	if err := t.loadIndex(); err != nil {
-		return nil, err
-	}
-	c := &t.foot.meta.RowGroups[id.group].Columns[id.leaf]
-	from := c.OffsetIndexOffset - t.base
-	to := from + int64(c.OffsetIndexLength)
-	if from < 0 || to < from || to > int64(len(t.index)) {
-		return nil, fmt.Errorf("%w: offset index out of place", ErrCorrupt)
-	}
-	var index format.OffsetIndex
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), t.index[from:to], &index); err != nil {
-		return nil, fmt.Errorf("%w: offset index: %w", ErrCorrupt, err)
-	}
-	pages := make([]pageSpan, len(index.PageLocations))
-	start, end := t.starts[id.group], t.starts[id.group+1]
-	for i, l := range index.PageLocations {
-		pages[i] = pageSpan{off: l.Offset, len: int64(l.CompressedPageSize), row: start + l.FirstRowIndex}
-		if l.Offset < 4 || pages[i].len <= 0 || pages[i].len > MaxPage ||
-			l.Offset+pages[i].len > t.foot.start {
-			return nil, fmt.Errorf("%w: page %d lies outside the file", ErrCorrupt, i)
-		}
-	}
-	for i := range pages {
-		next := end
-		if i+1 < len(pages) {
-			next = pages[i+1].row
-		}
-		pages[i].rows = next - pages[i].row
-		if pages[i].rows <= 0 || next > end || i == 0 && pages[i].row != start {
-			return nil, fmt.Errorf("%w: rows of page %d are out of order", ErrCorrupt, i)
-		}
-	}
-	if len(pages) == 0 {
-		return nil, fmt.Errorf("%w: row group %d has no pages", ErrCorrupt, id.group)
-	}
-	t.pages[id] = pages
-	return pages, nil
-}
-
-// loadIndex reads the offset indexes of all columns: they lie together.
-func (t *table) loadIndex() error {
-	if t.index != nil {
-		return nil
-	}
-	from, to := t.foot.indexSpan()
-	if to < from || to-from > maxFooter {
-		return fmt.Errorf("%w: offset indexes of %d bytes", ErrCorrupt, to-from)
-	}
-	index, err := t.src.read(nil, from, to-from)
-	if err != nil {
-		return err
-	}
-	if crc32.Checksum(index, castagnoli) != t.foot.indexCRC {
-		return fmt.Errorf("%w: checksum of the offset indexes differs", ErrCorrupt)
-	}
-	t.index, t.base = index, from
-	return nil
 }
 
 // group is the row group that holds a row.

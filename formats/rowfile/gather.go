@@ -1,6 +1,7 @@
 package rowfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -17,20 +18,28 @@ const (
 // Gather returns the rows of the given numbers, which must ascend. It reads
 // only the pages that hold them, and joins the byte ranges of near ones. Each
 // row's strings are its own memory.
-func (f *File[R]) Gather(rows []int64) (out []R, err error) {
-	defer recovered(&err, "read Parquet")
-	if err := ascending(rows, f.NumRows()); err != nil {
+func (f *File[R]) Gather(rows []int64) ([]R, error) {
+	out := make([]R, len(rows))
+	if err := f.GatherInto(rows, out); err != nil {
 		return nil, err
 	}
-	out = make([]R, len(rows))
+	return out, nil
+}
+
+// GatherInto is Gather into rows that are there: out has one for each number.
+func (f *File[R]) GatherInto(rows []int64, out []R) (err error) {
+	defer recovered(&err, "read Parquet")
+	if err := ascending(rows, f.NumRows()); err != nil {
+		return err
+	}
 	for done := 0; done < len(rows); {
 		n, err := f.gatherSome(rows[done:], out[done:])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		done += n
 	}
-	return out, nil
+	return nil
 }
 
 func ascending(rows []int64, most int64) error {
@@ -45,6 +54,9 @@ func ascending(rows []int64, most int64) error {
 // gatherSome reads rows of one row group whose pages take some joinMost bytes.
 func (f *File[R]) gatherSome(rows []int64, out []R) (int, error) {
 	group := f.group(rows[0])
+	if err := f.needIndex(group, f.columns); err != nil {
+		return 0, err
+	}
 	n, size := 0, int64(0)
 	var need []pageSpan
 	for n < len(rows) && f.group(rows[n]) == group && size < joinMost {
@@ -70,18 +82,67 @@ func (f *File[R]) gatherSome(rows []int64, out []R) (int, error) {
 	}
 	f.joined = blocks
 	defer func() { f.joined = nil }()
-	most := int64(0)
 	for _, b := range f.columns {
-		decoded, err := f.gatherColumn(b, rows[:n], out[:n], blocks)
-		if err != nil {
+		if err := f.gatherColumn(b, rows[:n], out[:n], blocks); err != nil {
 			return 0, fmt.Errorf("column %s: %w", b.field.name, err)
 		}
-		most = max(most, decoded)
-	}
-	if f.o.Stats != nil {
-		f.o.Stats.Rows.Add(most)
 	}
 	return n, nil
+}
+
+// Fetch reads the pages that hold the rows [from, to) of spans, which must ascend,
+// near ones in one request, so that scans of these rows ask for nothing. It
+// replaces what an earlier Fetch read, and keeps the pages alone: the caller
+// bounds how many they are.
+func (f *File[R]) Fetch(spans [][2]int64) (err error) {
+	defer recovered(&err, "read Parquet")
+	var need []pageSpan
+	last := map[chunkID]int64{} // row behind the last page needed
+	for _, s := range spans {
+		for row := max(s[0], 0); row < min(s[1], f.NumRows()); {
+			next, err := f.needPages(&need, last, row)
+			if err != nil {
+				return err
+			}
+			row = next
+		}
+	}
+	read, err := f.readJoined(need)
+	if err != nil {
+		return err
+	}
+	f.fetched = make(blocks, len(need))
+	for i, s := range need {
+		f.fetched[i] = block{s.off, slices.Clone(read.find(s))}
+	}
+	return nil
+}
+
+// needPages adds the pages that hold a row, those not yet asked for, and returns
+// the row from which on others do.
+func (f *File[R]) needPages(need *[]pageSpan, last map[chunkID]int64, row int64) (int64, error) {
+	group := f.group(row)
+	if err := f.needIndex(group, f.columns); err != nil {
+		return 0, err
+	}
+	next := f.NumRows()
+	for _, b := range f.columns {
+		for i := range b.leaf {
+			id := chunkID{group, b.leaf[i].index}
+			s, err := f.pageOf(id, row)
+			if err != nil {
+				return 0, err
+			}
+			if s.row >= last[id] {
+				if last[id] == 0 {
+					*need = f.needDictionary(*need, id)
+				}
+				*need, last[id] = append(*need, s), s.row+s.rows
+			}
+			next = min(next, s.row+s.rows)
+		}
+	}
+	return next, nil
 }
 
 // needDictionary adds where the chunk's dictionary lies, unless it was read.
@@ -109,16 +170,15 @@ func (t *table) pageOf(id chunkID, row int64) (pageSpan, error) {
 	return spans[at-1], nil
 }
 
-func (f *File[R]) gatherColumn(b *binding, rows []int64, out []R, blocks blocks) (int64, error) {
+func (f *File[R]) gatherColumn(b *binding, rows []int64, out []R, blocks blocks) error {
 	col := f.column(b, 0)
 	for i, l := range col.leaves {
 		l.blocks, col.pages[i] = blocks, nil
 	}
-	decoded := int64(0)
 	var pick []int32
 	for at := 0; at < len(rows); {
 		if err := col.seek(rows[at]); err != nil {
-			return 0, err
+			return err
 		}
 		span := col.pages[0].span
 		end := span.row + span.rows
@@ -134,11 +194,10 @@ func (f *File[R]) gatherColumn(b *binding, rows []int64, out []R, blocks blocks)
 		d := target{base: unsafe.Pointer(&out[from]), stride: unsafe.Sizeof(zero),
 			count: at - from, pick: pick, alone: true}
 		if err := col.fill(d); err != nil {
-			return 0, err
+			return err
 		}
-		decoded += span.rows
 	}
-	return decoded, nil
+	return nil
 }
 
 // block is bytes of the file.
@@ -166,6 +225,13 @@ func (bs blocks) find(s pageSpan) []byte {
 		return b.b[from : from+s.len]
 	}
 	return nil
+}
+
+// with adds blocks that do not overlap those there are.
+func (bs blocks) with(more blocks) blocks {
+	out := append(slices.Clip(bs), more...)
+	slices.SortFunc(out, func(a, b block) int { return cmp.Compare(a.off, b.off) })
+	return out
 }
 
 // readJoined reads pages, near ones in one request.

@@ -70,6 +70,9 @@ func (c *leafCursor) bytes(s pageSpan) ([]byte, error) {
 	if b := c.blocks.find(s); b != nil {
 		return b, nil
 	}
+	if b := c.t.fetched.find(s); b != nil {
+		return b, nil
+	}
 	if from := s.off - c.bufAt; c.buf != nil && from >= 0 && from+s.len <= int64(len(c.buf)) {
 		return c.buf[from : from+s.len], nil
 	}

@@ -67,7 +67,8 @@ type ReadOptions struct {
 	// Columns are the names of the top-level columns to read; nil reads all. The
 	// fields of others stay zero.
 	Columns []string
-	// BufferBytes is how much a Scan reads ahead, over all columns; 0: 4 MiB.
+	// BufferBytes is how much a Scan reads ahead, over all columns; 0: 4 MiB,
+	// negative: page by page.
 	BufferBytes int
 	// Stats, where set, counts what is read; several files may share one.
 	Stats *Stats
@@ -75,7 +76,7 @@ type ReadOptions struct {
 
 // Stats counts the work of reading. It may be shared by goroutines.
 type Stats struct {
-	Rows     atomic.Int64 // rows decoded, by the column that decoded most
+	Rows     atomic.Int64 // rows of the pages decoded, of each file by the column with most
 	Pages    atomic.Int64 // data pages decoded, over all columns
 	Bytes    atomic.Int64 // bytes read from the file
 	Requests atomic.Int64 // calls of ReadAt

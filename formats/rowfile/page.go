@@ -90,10 +90,22 @@ func (t *table) decode(p *page, id chunkID, span pageSpan, b []byte) error {
 	if len(payload) != size {
 		return fmt.Errorf("%w: page of %d bytes, not %d", ErrCorrupt, len(payload), size)
 	}
-	if t.src.stats != nil {
-		t.src.stats.Pages.Add(1)
-	}
+	t.count(id.leaf, span.rows)
 	return t.decodeValues(p, id, h.Encoding, payload, int(h.NumValues-h.NumNulls))
+}
+
+// count counts a page of a leaf. Rows are those of the leaf that decoded most: a
+// row of three columns is decoded once.
+func (t *table) count(leaf int, rows int64) {
+	if t.src.stats == nil {
+		return
+	}
+	t.src.stats.Pages.Add(1)
+	t.decoded[leaf] += rows
+	if more := t.decoded[leaf] - t.most; more > 0 {
+		t.most += more
+		t.src.stats.Rows.Add(more)
+	}
 }
 
 // splitPage takes a stored page apart and checks its checksum.
@@ -230,7 +242,11 @@ func (t *table) dictionary(id chunkID) (*dictionary, error) {
 	if chunk.DictionaryPageOffset < 4 || n <= 0 || n > MaxPage {
 		return nil, fmt.Errorf("%w: dictionary of %d bytes", ErrCorrupt, n)
 	}
-	b := t.joined.find(pageSpan{off: chunk.DictionaryPageOffset, len: n})
+	where := pageSpan{off: chunk.DictionaryPageOffset, len: n}
+	b := t.joined.find(where)
+	if b == nil {
+		b = t.fetched.find(where)
+	}
 	if b == nil {
 		if b, err = t.src.read(nil, chunk.DictionaryPageOffset, n); err != nil {
 			return nil, err

@@ -18,6 +18,7 @@ type Cursor[R any] struct {
 	cols  []column
 	row   int64 // next row to decode
 	to    int64
+	group int // whose indexes were read; -1: none
 	batch []R
 	at    int // next row of batch
 	err   error
@@ -32,16 +33,19 @@ type column struct {
 
 // Scan reads the rows [from, to); numbers beyond the file are cut to it.
 func (f *File[R]) Scan(from, to int64) *Cursor[R] {
-	c := &Cursor[R]{f: f, row: max(from, 0), to: min(to, f.NumRows())}
+	c := &Cursor[R]{f: f, row: max(from, 0), to: min(to, f.NumRows()), group: -1}
 	buffer := f.o.BufferBytes
-	if buffer <= 0 {
+	if buffer == 0 {
 		buffer = defaultBuffer
 	}
 	leaves := 0
 	for _, b := range f.columns {
 		leaves += len(b.leaf)
 	}
-	ahead := int64(max(buffer/max(leaves, 1), minAhead))
+	ahead := int64(0)
+	if buffer > 0 {
+		ahead = int64(max(buffer/max(leaves, 1), minAhead))
+	}
 	for _, b := range f.columns {
 		c.cols = append(c.cols, f.column(b, ahead))
 	}
@@ -84,6 +88,12 @@ func (c *Cursor[R]) decode() (err error) {
 	if c.row >= c.to {
 		return io.EOF
 	}
+	if g := c.f.group(c.row); g != c.group {
+		if err := c.f.needIndex(g, c.f.columns); err != nil {
+			return err
+		}
+		c.group = g
+	}
 	end := min(c.to, c.row+maxBatch)
 	for i := range c.cols {
 		if err := c.cols[i].seek(c.row); err != nil {
@@ -108,9 +118,6 @@ func (c *Cursor[R]) decode() (err error) {
 		}
 	}
 	c.row = end
-	if c.f.o.Stats != nil {
-		c.f.o.Stats.Rows.Add(int64(n))
-	}
 	return nil
 }
 

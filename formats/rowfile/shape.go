@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -29,6 +30,8 @@ type field struct {
 	typ    reflect.Type
 	kind   reflect.Kind
 	form   form
+	// optional says that the zero value is stored as null.
+	optional bool
 }
 
 func shapeOf(t reflect.Type) (*shape, error) {
@@ -38,14 +41,15 @@ func shapeOf(t reflect.Type) (*shape, error) {
 	s := &shape{typ: t}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
 		if !f.IsExported() || name == "-" {
 			continue
 		}
 		if name == "" {
 			name = f.Name
 		}
-		c := field{name: name, offset: f.Offset, typ: f.Type, kind: f.Type.Kind()}
+		c := field{name: name, offset: f.Offset, typ: f.Type, kind: f.Type.Kind(),
+			optional: slices.Contains(strings.Split(options, ","), "optional")}
 		switch {
 		case c.kind == reflect.Map && f.Type.Key().Kind() == reflect.String && flat(f.Type.Elem()):
 			c.form = dict
@@ -57,6 +61,19 @@ func shapeOf(t reflect.Type) (*shape, error) {
 		s.fields = append(s.fields, c)
 	}
 	return s, nil
+}
+
+// Columns are the names of the columns of rows R; none where R is no row type.
+func Columns[R any]() []string {
+	s, err := shapeOf(reflect.TypeFor[R]())
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(s.fields))
+	for i := range s.fields {
+		names[i] = s.fields[i].name
+	}
+	return names
 }
 
 // flat says whether a type is the value of one leaf column.

@@ -88,9 +88,6 @@ func (r *StringReader) Page(row int64) (s *Strings, err error) {
 	if r.c.at >= 0 && r.buf.Offsets != nil && before == p.span {
 		return &r.buf, nil
 	}
-	if st := r.c.t.src.stats; st != nil {
-		st.Rows.Add(p.span.rows)
-	}
 	r.buf.Row = p.span.row
 	if p.dict == nil && len(p.rank) == 0 {
 		r.buf.Data, r.buf.Offsets = p.data, p.offsets

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -110,8 +111,12 @@ func (w *Writer[R]) flushPage() (err error) {
 	if len(w.page) == 0 {
 		return nil
 	}
-	if _, err := w.pw.Write(w.page); err != nil {
-		return fmt.Errorf("write Parquet page: %w", err)
+	for rows := w.page; len(rows) > 0; {
+		n := w.shape.wholeNulls(unsafe.Pointer(&rows[0]), unsafe.Sizeof(rows[0]), min(len(rows), blockRows))
+		if _, err := w.pw.Write(rows[:n]); err != nil {
+			return fmt.Errorf("write Parquet page: %w", err)
+		}
+		rows = rows[n:]
 	}
 	for _, c := range w.pw.ColumnWriters() {
 		if err := c.Flush(); err != nil {

@@ -116,7 +116,8 @@ func rowSpans[R any](ctx context.Context, e task.Env, table lsm.Table[R],
 			if err != nil {
 				return nil, fmt.Errorf("open %s: %w", o.Key, err)
 			}
-			file, err := rowfile.Open[R](src, o.Bytes, rowfile.ReadOptions{Columns: table.Always})
+			file, err := rowfile.Open[R](src, o.Bytes, rowfile.ReadOptions{Columns: table.Always,
+				Stats: e.RowStats()})
 			if err != nil {
 				task.CloseReader(src)
 				return nil, fmt.Errorf("open %s: %w", o.Key, err)

@@ -42,7 +42,7 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 		if err != nil {
 			return nil, err
 		}
-		merge.Range = t.Range
+		merge.Range, merge.Stats = t.Range, e.RowStats()
 		object, err := mergeTable(ctx, e, t, table, merge)
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"seine/formats/lsm"
+	"seine/formats/rowfile"
 	"seine/formats/schema"
 )
 
@@ -19,9 +20,17 @@ const (
 
 // linkColumns are the columns of urls that links can change, and those that say
 // how.
-var linkColumns = []string{"partition", "domain", "host", "url", "delta", "priority", "depth",
-	"last_crawled", "next_crawl", "why", "visits", "changes", "inlinks", "user_signal", "queued",
-	"queued_rank"}
+var linkColumns = []string{"priority", "depth", "last_crawled", "next_crawl", "why", "visits",
+	"changes", "inlinks", "user_signal", "queued", "queued_rank"}
+
+// otherColumns are the rest: what only a row that is written anew needs.
+func otherColumns() []string {
+	table := lsm.URLs()
+	known := slices.Concat(linkColumns, table.Always, table.KeyColumns)
+	return slices.DeleteFunc(rowfile.Columns[schema.URL](), func(name string) bool {
+		return slices.Contains(known, name)
+	})
+}
 
 // item is what is known of one key: of a URL, or of a group where the URL is
 // empty.
@@ -36,7 +45,7 @@ type item struct {
 	links  links
 
 	known bool
-	old   schema.URL // folded; whole where there is a final row
+	old   schema.URL // folded; all columns where there is a final row, else linkColumns
 	refs  []lsm.Ref
 }
 
@@ -121,12 +130,7 @@ func (b *batch) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	whole := func(it *item) bool { return it.final != nil }
-	if err := b.look(ctx, b.f.urls, whole); err != nil {
-		return err
-	}
-	linked := func(it *item) bool { return it.final == nil && it.links.any }
-	if err := b.look(ctx, b.f.known, linked); err != nil {
+	if err := b.look(ctx); err != nil {
 		return err
 	}
 	for i := range b.items {
@@ -178,17 +182,17 @@ func (it *item) check() error {
 	return nil
 }
 
-// look fills in what urls knows of some of the items.
-func (b *batch) look(ctx context.Context, urls *lsm.Reader[schema.URL],
-	wanted func(*item) bool) error {
+// look fills in what urls knows of the items that may change it.
+func (b *batch) look(ctx context.Context) error {
 	var keys []lsm.Key
 	var at []int
 	for i := range b.items {
-		if wanted(&b.items[i]) {
-			keys, at = append(keys, b.items[i].key), append(at, i)
+		if it := &b.items[i]; it.final != nil || it.links.any {
+			keys, at = append(keys, it.key), append(at, i)
 		}
 	}
-	err := urls.Lookup(ctx, keys, func(hit lsm.Hit[schema.URL]) error {
+	whole := func(index int, _ *schema.URL) bool { return b.items[at[index]].final != nil }
+	err := b.f.urls.LookupMore(ctx, keys, whole, func(hit lsm.Hit[schema.URL]) error {
 		it := &b.items[at[hit.Index]]
 		it.known, it.old, it.refs = true, hit.Row, slices.Clone(hit.Refs)
 		if hit.Row.Delta {

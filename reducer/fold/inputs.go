@@ -119,7 +119,8 @@ func openRows[R any](ctx context.Context, e task.Env, o *opened, object lsm.Obje
 	}
 	o.sources = append(o.sources, src)
 	buffer := min(max(int(e.Memory()/8)/max(shared, 1), 256<<10), 4<<20)
-	file, err := rowfile.Open[R](src, object.Bytes, rowfile.ReadOptions{BufferBytes: buffer})
+	file, err := rowfile.Open[R](src, object.Bytes, rowfile.ReadOptions{BufferBytes: buffer,
+		Stats: e.RowStats()})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", object.Key, err)
 	}

@@ -62,10 +62,9 @@ func (f *folding) fold(ctx context.Context) error {
 	}
 	defer drop()
 	runs := f.manifest.Tables[schema.URLs]
-	f.urls = lsm.URLs().NewReader(f.env.Open, runs, lsm.LookupOptions{})
+	f.urls = lsm.URLs().NewReader(f.env.Open, runs, lsm.LookupOptions{Columns: linkColumns,
+		More: otherColumns(), Stats: f.env.Stats})
 	defer f.urls.Close()
-	f.known = lsm.URLs().NewReader(f.env.Open, runs, lsm.LookupOptions{Columns: linkColumns})
-	defer f.known.Close()
 	b := &batch{f: f, most: int(max(64, min(batchItems, f.env.Memory()/4/itemBytes)))}
 	if err := mergeRows(sequences, compareHeads, func(h *head) error {
 		return b.add(ctx, h)

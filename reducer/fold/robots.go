@@ -19,7 +19,7 @@ const batchRobots = 1024
 const robotsUnreachable = "unreachable"
 
 // robotsColumns are what the old row of an authority is needed for.
-var robotsColumns = []string{"partition", "domain", "authority", "crawl_delay_ms"}
+var robotsColumns = []string{"crawl_delay_ms"}
 
 // robotsPass writes the newest robots.txt of each authority.
 type robotsPass struct {
@@ -87,7 +87,8 @@ func (p *robotsPass) flush(ctx context.Context) error {
 	}
 	old := make([]int64, len(keys))
 	err := lsm.RobotsTable().Lookup(ctx, p.f.env.Open, p.f.manifest.Tables[schema.RobotsT], keys,
-		lsm.LookupOptions{Columns: robotsColumns}, func(hit lsm.Hit[schema.Robots]) error {
+		lsm.LookupOptions{Columns: robotsColumns, Stats: p.f.env.Stats},
+		func(hit lsm.Hit[schema.Robots]) error {
 			old[hit.Index] = hit.Row.CrawlDelay
 			return p.out.Supersede(hit.Refs...)
 		})
@@ -145,7 +146,7 @@ func (f *folding) oldExpires(ctx context.Context) error {
 	}
 	slices.SortFunc(keys, lsm.Key.Compare)
 	return lsm.RobotsTable().Lookup(ctx, f.env.Open, f.manifest.Tables[schema.RobotsT], keys,
-		lsm.LookupOptions{Columns: []string{"partition", "domain", "authority", "expires"}},
+		lsm.LookupOptions{Columns: []string{"expires"}, Stats: f.env.Stats},
 		func(hit lsm.Hit[schema.Robots]) error {
 			f.expires[keys[hit.Index]] = hit.Row.Expires
 			return nil

@@ -50,8 +50,7 @@ type folding struct {
 	expires map[lsm.Key]int64
 
 	facts   *task.Sorter[fact]
-	urls    *lsm.Reader[schema.URL] // whole rows
-	known   *lsm.Reader[schema.URL] // what a link can change
+	urls    *lsm.Reader[schema.URL] // what a link can change; whole rows of what had its turn
 	groups  *group                  // the group at hand
 	hosts   *host                   // the host at hand
 	tallies tallies

@@ -73,7 +73,7 @@ func (f *folding) settleGroups(ctx context.Context) error {
 		return nil
 	}
 	err := lsm.Domains().Lookup(ctx, f.env.Open, f.manifest.Tables[schema.Domains], keys,
-		lsm.LookupOptions{}, func(hit lsm.Hit[schema.Domain]) error {
+		lsm.LookupOptions{Stats: f.env.Stats}, func(hit lsm.Hit[schema.Domain]) error {
 			if err := fresh(hit.Index); err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (f *folding) settleHosts(ctx context.Context) error {
 		return nil
 	}
 	err := lsm.Hosts().Lookup(ctx, f.env.Open, f.manifest.Tables[schema.Hosts], keys,
-		lsm.LookupOptions{}, func(hit lsm.Hit[schema.Host]) error {
+		lsm.LookupOptions{Stats: f.env.Stats}, func(hit lsm.Hit[schema.Host]) error {
 			if err := fresh(hit.Index); err != nil {
 				return err
 			}

@@ -29,14 +29,14 @@ const (
 // decideBatch joins the rows with urls, domains and hosts, and decides them in
 // order. Rows of a partition that is done meanwhile stay popped for nothing.
 func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
+	if err := g.groups(ctx, batch); err != nil {
+		return err
+	}
 	known, err := g.urls(ctx, batch)
 	if err != nil {
 		return err
 	}
 	if err := g.robots(ctx, batch, known); err != nil {
-		return err
-	}
-	if err := g.groups(ctx, batch); err != nil {
 		return err
 	}
 	for _, c := range batch {
@@ -57,17 +57,31 @@ func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
 	return nil
 }
 
-// urls looks the rows' URLs up.
+// urls looks the rows' URLs up; of those that cannot be listed, only the columns
+// that tell so.
 func (g *generation) urls(ctx context.Context, batch []chunk) (map[lsm.Key]*schema.URL, error) {
+	type ticket struct {
+		key    lsm.Key
+		number int64
+	}
 	var keys []lsm.Key
+	live := map[ticket]bool{}
 	for _, c := range batch {
 		for i := range c.rows {
-			keys = append(keys, task.FrontierKey(&c.rows[i].row))
+			row := &c.rows[i].row
+			key := task.FrontierKey(row)
+			keys = append(keys, key)
+			if g.takes(row) && c.part.groups[g.groupKey(row)].backoff <= g.now {
+				live[ticket{key, row.Ticket}] = true
+			}
 		}
 	}
 	keys = distinct(keys)
 	found := make(map[lsm.Key]*schema.URL, len(keys))
-	err := g.tables.urls.Lookup(ctx, keys, func(hit lsm.Hit[schema.URL]) error {
+	wants := func(index int, row *schema.URL) bool {
+		return row.Queued != 0 && live[ticket{keys[index], row.Queued}]
+	}
+	err := g.tables.urls.LookupMore(ctx, keys, wants, func(hit lsm.Hit[schema.URL]) error {
 		row := hit.Row
 		found[keys[hit.Index]] = &row
 		return nil

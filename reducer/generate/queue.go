@@ -28,9 +28,9 @@ type queue struct {
 // has, which would be decoded from its start anyway.
 const skipRows = 1024
 
-// queueBuffer is how many bytes a queue reads ahead: a partition is short, and
-// many queues are open at once.
-const queueBuffer = 256 << 10
+// pageByPage: a queue reads nothing ahead by itself, as most of a partition's
+// rows are not for this round; see fetch.
+const pageByPage = -1
 
 // openQueues opens the unconsumed objects of a kind that hold rows of r, oldest
 // run first.
@@ -70,7 +70,7 @@ func openQueue(ctx context.Context, e task.Env, o *lsm.QueueObject) (*queue, err
 		q.taken[j] = cursorOf(o, j)
 	}
 	if q.file, err = rowfile.Open[schema.FrontierRow](src, o.Bytes,
-		rowfile.ReadOptions{BufferBytes: queueBuffer}); err != nil {
+		rowfile.ReadOptions{BufferBytes: pageByPage, Stats: e.RowStats()}); err != nil {
 		task.CloseReader(src)
 		return nil, fmt.Errorf("open %s: %w", o.Key, err)
 	}
@@ -95,6 +95,22 @@ func (q *queue) part(p uint16) (from, to int64) {
 	}
 	j := p - q.object.Range.Lo
 	return q.starts[j] + q.taken[j], q.starts[j+1]
+}
+
+// fetch reads what is expected to be wanted of some partitions, wants rows of each
+// from the front, so that near pages come in one request.
+func (q *queue) fetch(parts []*partition, wants func(*partition) int64) error {
+	var spans [][2]int64
+	for _, p := range parts {
+		from, to := q.part(p.p)
+		if to = min(to, from+wants(p)); from < to {
+			spans = append(spans, [2]int64{from, to})
+		}
+	}
+	if err := q.file.Fetch(spans); err != nil {
+		return fmt.Errorf("read %s: %w", q.object.Key, err)
+	}
+	return nil
 }
 
 // consume takes n rows off the front of partition p.
@@ -157,8 +173,7 @@ func (q *queue) due(r layout.Range, now int64) (map[uint16]bool, error) {
 			heads, parts = append(heads, from), append(parts, p)
 		}
 	}
-	o := rowfile.ReadOptions{Columns: []string{"timestamp"}}
-	times, err := rowfile.Open[schema.FrontierRow](q.src, q.object.Bytes, o)
+	times, err := q.file.Project([]string{"timestamp"})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", q.object.Key, err)
 	}

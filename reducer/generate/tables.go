@@ -19,16 +19,17 @@ type tables struct {
 func openTables(e task.Env, m *lsm.Manifest) *tables {
 	return &tables{
 		urls: lsm.URLs().NewReader(e.Open, m.Tables[schema.URLs], lsm.LookupOptions{
-			Columns: []string{"depth", "seed", "queued", "etag", "last_modified", "content_hash",
-				"simhash", "crawl_count", "fail_count", "last_crawled", "html_blob_path",
-				"blob_offset", "blob_length"}}),
+			Columns: []string{"depth", "queued"},
+			More: []string{"seed", "etag", "last_modified", "content_hash", "simhash", "crawl_count",
+				"fail_count", "last_crawled", "html_blob_path", "blob_offset", "blob_length"},
+			Stats: e.Stats}),
 		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
 			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",
-				"near_duplicates"}}),
+				"near_duplicates"}, Stats: e.Stats}),
 		hosts: lsm.Hosts().NewReader(e.Open, m.Tables[schema.Hosts], lsm.LookupOptions{
-			Columns: []string{"latency_ms"}}),
+			Columns: []string{"latency_ms"}, Stats: e.Stats}),
 		robots: lsm.RobotsTable().NewReader(e.Open, m.Tables[schema.RobotsT], lsm.LookupOptions{
-			Columns: []string{"status", "robots_txt", "expires"}}),
+			Columns: []string{"status", "robots_txt", "expires"}, Stats: e.Stats}),
 	}
 }
 

@@ -15,6 +15,9 @@ const (
 	// rowMemory is about what a popped row takes with the state it is joined
 	// with, bytes.
 	rowMemory = 2048
+	// fetchRows bounds how many rows of a partition and queue are read before they
+	// are popped: two pages, some 50 KB.
+	fetchRows = 2048
 	// wavePartitions is how many partitions share a batch; it bounds the open
 	// sorters.
 	wavePartitions = 128
@@ -85,6 +88,9 @@ func (g *generation) wave(ctx context.Context, parts []*partition) (err error) {
 		p.kept = task.NewSorter(g.env, "kept", bound, listBytes, byNumber)
 		defer p.close()
 	}
+	if err := g.fetch(parts); err != nil {
+		return err
+	}
 	for _, p := range parts {
 		if err := g.move(p); err != nil {
 			return err
@@ -104,6 +110,29 @@ func (g *generation) wave(ctx context.Context, parts []*partition) (err error) {
 	}
 	for _, p := range parts {
 		if err := g.finish(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetch reads the fronts of the queues of a wave: of ready rows as many as are
+// popped at first, of waiting rows the page where due ones begin.
+func (g *generation) fetch(parts []*partition) error {
+	for _, q := range g.ready {
+		if err := q.fetch(parts, func(p *partition) int64 {
+			return min(p.want(), fetchRows)
+		}); err != nil {
+			return err
+		}
+	}
+	for i, q := range g.waiting {
+		if err := q.fetch(parts, func(p *partition) int64 {
+			if p.limit > 0 && g.looks(i, p.p) {
+				return 1
+			}
+			return 0
+		}); err != nil {
 			return err
 		}
 	}

@@ -162,7 +162,7 @@ func (i *injection) batch(ctx context.Context, batch []line) error {
 		return nil
 	}
 	err := lsm.URLs().Lookup(ctx, i.env.Open, i.manifest.Tables[schema.URLs], keys,
-		lsm.LookupOptions{}, func(hit lsm.Hit[schema.URL]) error {
+		lsm.LookupOptions{Stats: i.env.Stats}, func(hit lsm.Hit[schema.URL]) error {
 			if err := news(hit.Index); err != nil {
 				return err
 			}

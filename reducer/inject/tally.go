@@ -77,7 +77,7 @@ func (i *injection) domains(ctx context.Context, tallies []tally) error {
 	}
 	old := make([]*lsm.Hit[schema.Domain], len(keys))
 	err := lsm.Domains().Lookup(ctx, i.env.Open, i.manifest.Tables[schema.Domains], keys,
-		lsm.LookupOptions{}, func(hit lsm.Hit[schema.Domain]) error {
+		lsm.LookupOptions{Stats: i.env.Stats}, func(hit lsm.Hit[schema.Domain]) error {
 			hit.Refs = append([]lsm.Ref(nil), hit.Refs...)
 			old[hit.Index] = &hit
 			return nil
@@ -118,7 +118,7 @@ func (i *injection) hosts(ctx context.Context, tallies []tally) error {
 	}
 	known := make([]bool, len(keys))
 	err := lsm.Hosts().Lookup(ctx, i.env.Open, i.manifest.Tables[schema.Hosts], keys,
-		lsm.LookupOptions{Columns: []string{"partition", "domain", "host"}},
+		lsm.LookupOptions{Columns: []string{}, Stats: i.env.Stats},
 		func(hit lsm.Hit[schema.Host]) error {
 			known[hit.Index] = true
 			return nil

@@ -32,6 +32,17 @@ type Env struct {
 	Settings func(ctx context.Context, version uint64) (settings.Settings, error)
 	// Suffixes is the Public Suffix List that the crawl pinned.
 	Suffixes *weburl.Suffixes
+	// Stats, where set, counts what the tasks read of Parquet objects and sidecars.
+	Stats *lsm.Stats
+}
+
+// RowStats is the part of Stats that counts the reading of Parquet objects; nil
+// where nothing is counted.
+func (e Env) RowStats() *rowfile.Stats {
+	if e.Stats == nil {
+		return nil
+	}
+	return &e.Stats.Stats
 }
 
 // DefaultMemory is what MemoryBytes means when it is zero: large enough that

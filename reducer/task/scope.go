@@ -76,7 +76,7 @@ func EachRow[R any](ctx context.Context, e Env, o lsm.Object, columns []string,
 		return fmt.Errorf("open %s: %w", o.Key, err)
 	}
 	defer CloseReader(src)
-	f, err := rowfile.Open[R](src, o.Bytes, rowfile.ReadOptions{Columns: columns})
+	f, err := rowfile.Open[R](src, o.Bytes, rowfile.ReadOptions{Columns: columns, Stats: e.RowStats()})
 	if err != nil {
 		return fmt.Errorf("open %s: %w", o.Key, err)
 	}

@@ -3,6 +3,8 @@
 //
 //	dedup gen DIR N            N known URLs and the three kinds of candidates
 //	dedup run DIR THREADS      time of each kind, best of three, in seconds, and CPU time
+//
+// SEINE_CPUPROFILE=FILE writes a CPU profile of run, its samples labelled by kind.
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"syscall"
 	"time"
@@ -62,6 +65,16 @@ func generate(dir string, n int) error {
 
 func measure(dir string, threads int) error {
 	ctx := context.Background()
+	if path := os.Getenv("SEINE_CPUPROFILE"); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		defer pprof.StopCPUProfile()
+	}
 	known, err := lsmtest.OpenKnown(ctx, filepath.Join(dir, "known.parquet"))
 	if err != nil {
 		return err
@@ -77,8 +90,11 @@ func measure(dir string, threads int) error {
 		for range 3 {
 			stats = new(lsm.Stats)
 			began, used := time.Now(), processTime()
-			if n, err = lsmtest.Dedup(ctx, filepath.Join(dir, name+".parquet"), runs,
-				filepath.Join(dir, name+".new"), threads, stats); err != nil {
+			pprof.Do(ctx, pprof.Labels("kind", name), func(ctx context.Context) {
+				n, err = lsmtest.Dedup(ctx, filepath.Join(dir, name+".parquet"), runs,
+					filepath.Join(dir, name+".new"), threads, stats)
+			})
+			if err != nil {
 				return err
 			}
 			best, cpu = min(best, time.Since(began)), min(cpu, processTime()-used)

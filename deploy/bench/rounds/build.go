@@ -12,7 +12,6 @@ import (
 	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
-	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
 	"seine/formats/weburl"
@@ -62,12 +61,8 @@ func build(ctx context.Context, path string, s shape, threads int, out io.Writer
 	if err != nil {
 		return err
 	}
-	bytes := int64(0)
-	for _, run := range head.Tables[schema.URLs] {
-		bytes += run.Bytes()
-	}
 	_, err = fmt.Fprintf(out, "%s: %d URLs of %d domains, urls %.1f bytes a URL with sidecars, %s\n",
-		path, head.Known, len(c.domains), float64(bytes)/float64(head.Known),
+		path, head.Known, len(c.domains), urlBytes(head),
 		time.Since(start).Round(time.Second))
 	return err
 }

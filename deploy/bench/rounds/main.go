@@ -19,9 +19,8 @@
 // asked of the store, whose requests and bytes are counted. Figures are kept in
 // DIR.rounds.json, after every round.
 //
-// The tasks do not hand out the statistics of their lookups. So rows decoded are
-// counted by asking the same keys, in the same batches and for the same columns,
-// of the same snapshot again; what compaction decodes is in the manifest.
+// Rows decoded are those of pages that were unpacked, a page of three columns once,
+// of all Parquet objects that the tasks read.
 //
 // Requests, bytes and rows are exact and repeat for a seed; times and memory are
 // those of the machine, with one task at a time.
@@ -87,6 +86,7 @@ func runCommand(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&load.Rounds, "rounds", 16, "rounds to run")
 	flags.Int64Var(&load.Pages, "pages", load.Pages, "pages a round")
 	flags.IntVar(&load.Links, "links", load.Links, "distinct links a page")
+	flags.BoolVar(&load.Compact, "compact", false, "at the end merge all of urls, not measured")
 	memory := flags.Int64("memory", 2<<30, "limit of the Go heap in bytes, as GOMEMLIMIT")
 	profile := flags.String("cpuprofile", "", "write a CPU profile, its samples labelled by stage")
 	if err := flags.Parse(args); err != nil {

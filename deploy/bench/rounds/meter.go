@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"seine/formats/layout"
+	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/rowfile"
 	"seine/formats/settings"
@@ -38,7 +39,7 @@ func environment(ctx context.Context, store objstore.Store, scratch string) (tas
 		return task.Env{}, err
 	}
 	set := scopeAny().Fill()
-	return task.Env{Store: store, Scratch: scratch, Codec: rowfile.Zstd, Suffixes: suffixes,
+	return task.Env{Store: store, Scratch: scratch, Codec: rowfile.Zstd, Suffixes: suffixes, Stats: new(lsm.Stats),
 		Open: func(ctx context.Context, key layout.Key, size int64) (io.ReaderAt, error) {
 			return objstore.Open(ctx, store, key, size), nil
 		},
@@ -134,8 +135,10 @@ func (c *cost) most() []string {
 func (b *bench) measure(f func() error) (cost, error) {
 	resetPeak()
 	uses, objects, start := b.counter.Uses(), b.kinds.snapshot(), time.Now()
+	rows := b.env.Stats.Rows.Load()
 	err := f()
-	c := cost{Wall: time.Since(start), Peak: peak(), Objects: map[string]Use{}}
+	c := cost{Wall: time.Since(start), Peak: peak(), Objects: map[string]Use{},
+		Rows: b.env.Stats.Rows.Load() - rows}
 	for _, u := range objstore.Since(b.counter.Uses(), uses) {
 		c.Requests += u.Requests
 		switch u.Kind {

@@ -16,7 +16,7 @@ type round struct {
 	Candidates int64            `json:"candidates"` // distinct targets of links
 	KeyPages   int64            `json:"key_pages"`  // looked through by fold
 	Filters    int64            `json:"filters"`    // asked by fold
-	Merged     int64            `json:"merged"`     // rows that compaction read
+	Merged     int64            `json:"merged"`     // rows that compaction decoded
 	Counts     map[string]int64 `json:"counts"`
 	Costs      map[string]cost  `json:"costs"` // by stage
 }
@@ -36,6 +36,10 @@ type result struct {
 	Known   int64   `json:"known"`    // URLs before the first round
 	KeyPage int64   `json:"key_page"` // bytes of a page of urls' column url
 	Rounds  []round `json:"rounds"`
+	// Bytes of urls a known URL, with sidecars and lists of superseded rows: with
+	// the runs that the last round left, and with all of them merged; 0: not known.
+	URLBytes     float64 `json:"url_bytes"`
+	CompactBytes float64 `json:"compact_bytes"`
 }
 
 func pathOf(dir string) string { return dir + ".rounds.json" }
@@ -146,13 +150,18 @@ const pageRows = 1024
 // 2 GiB. Bytes are those read.
 func (r *result) verdicts() []verdict {
 	all, _, candidates, keyPages := r.sum()
-	return []verdict{
+	lines := []verdict{
 		judge("key pages a candidate", per(keyPages, candidates), 1),
 		judge("rows decoded a candidate", per(all.Rows, candidates), pageRows),
 		judge("requests a candidate", per(all.Requests, candidates), 1),
 		judge("bytes read a candidate, in key pages", per(all.Read, candidates*r.KeyPage), 1),
 		judge("peak memory in GiB", float64(all.Peak)/(1<<30), 2),
+		judge("bytes of urls a URL, live runs", r.URLBytes, 60),
 	}
+	if r.CompactBytes > 0 {
+		lines = append(lines, judge("bytes of urls a URL, merged", r.CompactBytes, 40))
+	}
+	return lines
 }
 
 // growth is the most that ten times the database may cost.

@@ -22,6 +22,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	r.Rounds[0].KeyPages, r.KeyPage = 1001, 7999
+	r.URLBytes, r.CompactBytes = 60.1, 40.1
 	for stage, c := range r.Rounds[0].Costs {
 		c.Requests, c.Rows, c.Peak = 501, c.Rows+1, 2<<30+1
 		r.Rounds[0].Costs[stage] = c

@@ -17,6 +17,7 @@ import (
 	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
+	"seine/formats/schema"
 	"seine/jobs"
 	"seine/reducer/compact"
 	"seine/reducer/fold"
@@ -30,6 +31,8 @@ type load struct {
 	Rounds int   `json:"rounds"`
 	Pages  int64 `json:"pages"` // a round
 	Links  int   `json:"links"` // a page
+	// Compact merges all of urls after the last round, to see what that leaves.
+	Compact bool `json:"compact,omitempty"`
 }
 
 // The stages that are measured, in order. Fetching is made up, so it is not.
@@ -83,7 +86,27 @@ func run(ctx context.Context, path, work string, l load, out io.Writer) (r *resu
 			return nil, err
 		}
 	}
-	return r, nil
+	r.URLBytes = urlBytes(b.head)
+	if l.Compact {
+		if err := b.compact(ctx, &round{Costs: map[string]cost{}}, wholeURLs); err != nil {
+			return nil, fmt.Errorf("compact urls: %w", err)
+		}
+		r.CompactBytes = urlBytes(b.head)
+	}
+	return r, r.save(path)
+}
+
+// wholeURLs picks all runs of urls, as long as there are several.
+func wholeURLs(m *lsm.Manifest) map[string][]string {
+	runs := m.Tables[schema.URLs]
+	if len(runs) < 2 {
+		return nil
+	}
+	var ids []string
+	for _, run := range runs {
+		ids = append(ids, run.ID)
+	}
+	return map[string][]string{schema.URLs: ids}
 }
 
 // clone copies a store by links to its objects, which never change.
@@ -139,7 +162,6 @@ func (b *bench) round(ctx context.Context) (*round, error) {
 		return nil, err
 	}
 	r := &round{Costs: map[string]cost{}}
-	base := b.head
 	ends := map[jobs.Stage][]jobs.Result{}
 	err := b.stage(ctx, r, stageGenerate, func(ctx context.Context) (err error) {
 		ends[jobs.StageGenerate], err = b.tasks(ctx, spec, jobs.StageGenerate, ends, generate.Run)
@@ -148,24 +170,23 @@ func (b *bench) round(ctx context.Context) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all fetched
+	var targets []lsm.Key
 	ends[jobs.StageFetch], err = b.tasks(ctx, spec, jobs.StageFetch, ends,
 		func(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 			f, err := b.web.fetch(ctx, e, t)
-			all.listed = append(all.listed, f.listed...)
-			all.asked, all.targets = append(all.asked, f.asked...), append(all.targets, f.targets...)
+			r.Listed += f.listed
+			targets = append(targets, f.targets...)
 			return f.result, err
 		})
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(targets, lsm.Key.Compare)
+	r.Candidates = int64(len(slices.Compact(targets)))
 	if err := b.reduce(ctx, r, spec, ends); err != nil {
 		return nil, err
 	}
-	if err := b.compact(ctx, r); err != nil {
-		return nil, err
-	}
-	return r, b.decoded(ctx, r, base, &all)
+	return r, b.compact(ctx, r, lsm.Pick)
 }
 
 // spec is the next job's, as yet without what its kind wants.
@@ -224,6 +245,8 @@ func (b *bench) tasks(ctx context.Context, spec jobs.Spec, stage jobs.Stage,
 // reduce folds a round and commits it.
 func (b *bench) reduce(ctx context.Context, r *round, spec jobs.Spec,
 	ends map[jobs.Stage][]jobs.Result) error {
+	stats := b.env.Stats
+	r.KeyPages, r.Filters = -stats.KeyPages.Load(), -stats.FilteredGroups.Load()
 	err := b.stage(ctx, r, stageReduce, func(ctx context.Context) (err error) {
 		ends[jobs.StageReduce], err = b.tasks(ctx, spec, jobs.StageReduce, ends, fold.Run)
 		return err
@@ -231,6 +254,7 @@ func (b *bench) reduce(ctx context.Context, r *round, spec jobs.Spec,
 	if err != nil {
 		return err
 	}
+	r.KeyPages, r.Filters = r.KeyPages+stats.KeyPages.Load(), r.Filters+stats.FilteredGroups.Load()
 	return b.stage(ctx, r, stagePublish, func(ctx context.Context) error {
 		return b.publish(ctx, spec, ends, r)
 	})
@@ -252,10 +276,11 @@ func (b *bench) publish(ctx context.Context, spec jobs.Spec, ends map[jobs.Stage
 	return nil
 }
 
-// compact merges runs as long as there is something to merge.
-func (b *bench) compact(ctx context.Context, r *round) error {
+// compact merges runs as long as pick finds something to merge.
+func (b *bench) compact(ctx context.Context, r *round,
+	pick func(*lsm.Manifest) map[string][]string) error {
 	for {
-		merges := lsm.Pick(b.head)
+		merges := pick(b.head)
 		if len(merges) == 0 {
 			return nil
 		}
@@ -265,7 +290,7 @@ func (b *bench) compact(ctx context.Context, r *round) error {
 		if err := b.putSpec(ctx, spec); err != nil {
 			return err
 		}
-		rows := mergedRows(b.head, merges)
+		rows := b.env.Stats.Rows.Load()
 		if err := b.stage(ctx, r, stageCompact, func(ctx context.Context) error {
 			results, err := b.tasks(ctx, spec, jobs.StageCompact, nil, compact.Run)
 			if err != nil {
@@ -275,31 +300,6 @@ func (b *bench) compact(ctx context.Context, r *round) error {
 		}); err != nil {
 			return err
 		}
-		r.Merged += rows
-		c := r.Costs[stageCompact]
-		c.Rows += rows
-		r.Costs[stageCompact] = c
+		r.Merged += b.env.Stats.Rows.Load() - rows
 	}
-}
-
-// mergedRows is how many rows a compaction decodes: those of the merged runs and
-// their lists, and the keys of the younger runs.
-func mergedRows(m *lsm.Manifest, merges map[string][]string) (rows int64) {
-	for table, ids := range merges {
-		merged := false
-		for _, run := range m.Tables[table] {
-			in := slices.Contains(ids, run.ID)
-			merged = merged || in
-			if !merged {
-				continue
-			}
-			rows += run.Rows()
-			for _, o := range run.Objects {
-				if in {
-					rows += o.SupersededRows
-				}
-			}
-		}
-	}
-	return rows
 }

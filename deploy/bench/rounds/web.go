@@ -49,8 +49,7 @@ const (
 // fetched is what became of a task's list.
 type fetched struct {
 	result  jobs.Result
-	listed  []lsm.Key
-	asked   []lsm.Key // with a final row
+	listed  int64
 	targets []lsm.Key // distinct, sorted
 }
 
@@ -87,10 +86,7 @@ func (w *web) fetch(ctx context.Context, e task.Env, t jobs.Task) (fetched, erro
 			return fetched{}, err
 		}
 	}
-	var f fetched
-	for i := range rows {
-		f.listed = append(f.listed, keyOf(&rows[i]))
-	}
+	f := fetched{listed: int64(len(rows))}
 	slices.SortFunc(rows, func(a, b schema.List) int {
 		return cmp.Or(strings.Compare(a.Domain, b.Domain), strings.Compare(a.Host, b.Host),
 			strings.Compare(a.URL, b.URL))
@@ -101,13 +97,9 @@ func (w *web) fetch(ctx context.Context, e task.Env, t jobs.Task) (fetched, erro
 			return fetched{}, err
 		}
 	}
-	f.asked, f.targets = h.keys()
+	f.targets = h.keys()
 	f.result, err = h.seal(ctx, e)
 	return f, err
-}
-
-func keyOf(r *schema.List) lsm.Key {
-	return lsm.Key{Partition: uint16(r.Partition), Domain: r.Domain, Host: r.Host, URL: r.URL}
 }
 
 // ask makes up the answer for a URL.
@@ -249,9 +241,8 @@ func (h *harvest) discover(l *schema.List, to *domain, url, kind string) {
 	old.Priority, old.First = max(old.Priority, e.Priority), old.First || e.First
 }
 
-// keys sorts the events by target, and gives the targets and what has a final
-// row.
-func (h *harvest) keys() (asked, targets []lsm.Key) {
+// keys sorts the events by target, and gives the targets.
+func (h *harvest) keys() (targets []lsm.Key) {
 	slices.SortFunc(h.events, func(a, b schema.Discovery) int {
 		return cmp.Or(eventKey(&a).Compare(eventKey(&b)), strings.Compare(a.SrcDomain, b.SrcDomain))
 	})
@@ -260,13 +251,7 @@ func (h *harvest) keys() (asked, targets []lsm.Key) {
 			targets = append(targets, key)
 		}
 	}
-	for i := range h.fetches {
-		if f := &h.fetches[i]; f.Kind == "page" {
-			asked = append(asked, lsm.Key{Partition: weburl.Partition(f.Domain), Domain: f.Domain,
-				Host: f.Host, URL: f.URL})
-		}
-	}
-	return asked, targets
+	return targets
 }
 
 func eventKey(d *schema.Discovery) lsm.Key {

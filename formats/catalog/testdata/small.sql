@@ -3,21 +3,17 @@
 -- A known URL and its state; counts of links are an estimate until rank.
 CREATE OR REPLACE VIEW urls AS
 SELECT u.domain, u.host, u.url, CAST(md5(u.url) AS UUID) AS url_id,
-  CASE WHEN d.listed THEN 'IN_PROGRESS' ELSE nullif(u.crawl_status, '') END AS crawl_status,
-  nullif(u.reason, '') AS reason, u.http_status,
+  CASE WHEN d.listed THEN 'IN_PROGRESS' ELSE u.crawl_status END AS crawl_status,
+  u.reason, u.http_status,
   CASE WHEN d.queue IS NULL THEN u.priority ELSE d.queue.priority END AS priority,
-  least(u.depth, d.depth) AS depth, nullif(u.seed, '') AS seed, u.discovered_at,
-  u.last_crawled, u.next_crawl, nullif(u.why, '') AS why,
-  coalesce(u.crawl_count, 0)::INTEGER AS crawl_count,
+  least(u.depth, d.depth) AS depth, u.seed, u.discovered_at, u.last_crawled,
+  u.next_crawl, u.why, coalesce(u.crawl_count, 0)::INTEGER AS crawl_count,
   coalesce(u.fail_count, 0)::INTEGER AS fail_count, u.interval_ms,
   coalesce(u.visits, 0)::INTEGER AS visits, coalesce(u.changes, 0)::INTEGER AS changes,
-  u.observed_ms, nullif(u.etag, '') AS etag,
-  nullif(u.last_modified, '') AS last_modified, u.content_hash, u.simhash,
-  nullif(u.canonical_url, '') AS canonical_url,
-  nullif(u.redirect_url, '') AS redirect_url, nullif(u.duplicate_of, '') AS duplicate_of,
+  u.observed_ms, u.etag, u.last_modified, u.content_hash, u.simhash, u.canonical_url,
+  u.redirect_url, u.duplicate_of,
   coalesce(u.inlinks, 0) + coalesce(d.inlinks, 0) AS inlinks, u.pagerank, u.user_signal,
-  u.noindex, nullif(u.html_blob_path, '') AS html_blob_path, u.blob_offset,
-  u.blob_length,
+  u.noindex, u.html_blob_path, u.blob_offset, u.blob_length,
   CASE WHEN d.queue IS NULL THEN u.queued ELSE d.queue.queued END AS queued,
   CASE WHEN d.queue IS NULL THEN u.queued_rank ELSE d.queue.queued_rank END AS queued_rank,
   u.round
@@ -61,8 +57,7 @@ LEFT JOIN (SELECT url, sum(inlinks)::BIGINT AS inlinks, min(depth)::INTEGER AS d
 
 -- A politeness group: the delay in force, and counts.
 CREATE OR REPLACE VIEW domains AS
-SELECT t.domain, nullif(t.host, '') AS host, t.delay_ms,
-  nullif(t.delay_why, '') AS delay_why, t.crawl_delay_ms, t.last_accessed,
+SELECT t.domain, t.host, t.delay_ms, t.delay_why, t.crawl_delay_ms, t.last_accessed,
   t.backoff_until, coalesce(t.backoffs, 0)::INTEGER AS backoffs,
   coalesce(t.error_count, 0)::INTEGER AS error_count, t.next_slot, t.known, t.pending,
   t.pages, t.failed, coalesce(t.near_duplicates, 0)::BIGINT AS near_duplicates, t.round
@@ -91,8 +86,8 @@ FROM (SELECT * FROM read_parquet([
 
 -- The robots.txt of an authority (scheme, host, port).
 CREATE OR REPLACE VIEW robots AS
-SELECT t.domain, t.authority, t.status, t.http_status, nullif(t.reason, '') AS reason,
-  nullif(t.robots_txt, '') AS robots_txt, t.crawl_delay_ms, t.fetched_at, t.expires,
+SELECT t.domain, t.authority, t.status, t.http_status, t.reason, t.robots_txt,
+  t.crawl_delay_ms, t.fetched_at, t.expires,
   coalesce(t.failures, 0)::INTEGER AS failures, t.first_failure, t.sitemaps, t.round
 FROM (SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/robots.parquet'], hive_partitioning = false)) AS t;
@@ -137,12 +132,11 @@ SEMI JOIN urls AS u ON u.url = f.url AND u.queued = f.ticket;
 
 -- A URL that generate chose for a round.
 CREATE OR REPLACE VIEW lists AS
-SELECT t.domain, t.host, t.url, t.band, t.priority, t.depth, nullif(t.seed, '') AS seed,
-  t.due, t.why, t.rank, t.ticket, t.position, nullif(t.etag, '') AS etag,
-  nullif(t.last_modified, '') AS last_modified, t.content_hash, t.simhash,
+SELECT t.domain, t.host, t.url, t.band, t.priority, t.depth, t.seed, t.due, t.why,
+  t.rank, t.ticket, t.position, t.etag, t.last_modified, t.content_hash, t.simhash,
   coalesce(t.crawl_count, 0)::INTEGER AS crawl_count,
-  coalesce(t.fail_count, 0)::INTEGER AS fail_count, t.last_crawled,
-  nullif(t.html_blob_path, '') AS html_blob_path, t.blob_offset, t.blob_length, t.round
+  coalesce(t.fail_count, 0)::INTEGER AS fail_count, t.last_crawled, t.html_blob_path,
+  t.blob_offset, t.blob_length, t.round
 FROM read_parquet([
     '/data/it''s/rounds/00000002/generate/0000/a000001-0001/lists.parquet',
     '/data/it''s/rounds/00000003/generate/0000/a000001-0001/lists.parquet',
@@ -151,13 +145,9 @@ FROM read_parquet([
 -- A 2xx body.
 CREATE OR REPLACE VIEW pages AS
 SELECT t.domain, t.host, t.url, t.url_id, t.page_id, t.round, t.crawled_at,
-  t.http_status, t.headers, nullif(t.mime_declared, '') AS mime_declared,
-  nullif(t.mime_detected, '') AS mime_detected, nullif(t.charset, '') AS charset,
-  nullif(t.language, '') AS language, nullif(t.title, '') AS title,
-  nullif(t.text, '') AS text, t.content_hash, t.payload_digest, t.simhash, t.bytes,
-  nullif(t.truncated, '') AS truncated, t.change, nullif(t.prior, '') AS prior,
-  nullif(t.canonical_url, '') AS canonical_url, t.noindex, t.nofollow,
-  nullif(t.etag, '') AS etag, nullif(t.last_modified, '') AS last_modified,
+  t.http_status, t.headers, t.mime_declared, t.mime_detected, t.charset, t.language,
+  t.title, t.text, t.content_hash, t.payload_digest, t.simhash, t.bytes, t.truncated,
+  t.change, t.prior, t.canonical_url, t.noindex, t.nofollow, t.etag, t.last_modified,
   t.html_blob_path, t.blob_offset, t.blob_length
 FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/pages.parquet',
@@ -166,14 +156,10 @@ FROM read_parquet([
 
 -- A decision or an exchange; a URL's turn in a round ends with one final row.
 CREATE OR REPLACE VIEW fetches AS
-SELECT t.domain, t.host, t.url, t.round, nullif(t.attempt, '') AS attempt, t.final,
-  t.kind, t.started_at, t.reason, nullif(t.detail, '') AS detail,
-  nullif(t.rule, '') AS rule, t.http_status, nullif(t.change, '') AS change,
-  nullif(t.redirect_url, '') AS redirect_url,
-  nullif(t.redirect_kind, '') AS redirect_kind, nullif(t.ip, '') AS ip,
-  nullif(t.protocol, '') AS protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms,
-  t.waited_ms, t.bytes, t.retry_at, nullif(t.warc_path, '') AS warc_path, t.warc_offset,
-  t.warc_length
+SELECT t.domain, t.host, t.url, t.round, t.attempt, t.final, t.kind, t.started_at,
+  t.reason, t.detail, t.rule, t.http_status, t.change, t.redirect_url, t.redirect_kind,
+  t.ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms, t.waited_ms,
+  t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
 FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/fetches.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet',
@@ -181,10 +167,8 @@ FROM read_parquet([
 
 -- A link as found, with what was decided about it.
 CREATE OR REPLACE VIEW links AS
-SELECT t.src_domain, t.src_host, t.src_url, nullif(t.dst_url, '') AS dst_url,
-  nullif(t.dst_domain, '') AS dst_domain, nullif(t.href, '') AS href,
-  nullif(t.anchor, '') AS anchor, nullif(t.rel, '') AS rel, t.kind, t.verdict,
-  nullif(t.rule, '') AS rule, t.round
+SELECT t.src_domain, t.src_host, t.src_url, t.dst_url, t.dst_domain, t.href, t.anchor,
+  t.rel, t.kind, t.verdict, t.rule, t.round
 FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/links.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/links.parquet',
@@ -192,8 +176,8 @@ FROM read_parquet([
 
 -- A seed as injected.
 CREATE OR REPLACE VIEW seeds AS
-SELECT t.domain, t.host, t.url, t.raw, t.injected_at, t.priority,
-  nullif(t.tag, '') AS tag, t.metadata, t.round
+SELECT t.domain, t.host, t.url, t.raw, t.injected_at, t.priority, t.tag, t.metadata,
+  t.round
 FROM read_parquet([
     '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet'], hive_partitioning = false) AS t;
 
@@ -206,8 +190,8 @@ WHERE false;
 
 -- A URL given up, with its reasons.
 CREATE OR REPLACE VIEW dead_letters AS
-SELECT t.domain, t.host, t.url, t.round, t.at, t.reason, nullif(t.detail, '') AS detail,
-  t.http_status, coalesce(t.fail_count, 0)::INTEGER AS fail_count
+SELECT t.domain, t.host, t.url, t.round, t.at, t.reason, t.detail, t.http_status,
+  coalesce(t.fail_count, 0)::INTEGER AS fail_count
 FROM read_parquet([
     '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/dead_letters.parquet'], hive_partitioning = false) AS t;
 
@@ -289,36 +273,26 @@ FROM (SELECT f.*, p.payload_digest, p.mime_declared, p.mime_detected, p.charset,
 -- Pages in the sealed chunks of the running round.
 CREATE OR REPLACE VIEW open_pages AS
 SELECT t.domain, t.host, t.url, t.url_id, t.page_id, t.round, t.crawled_at,
-  t.http_status, t.headers, nullif(t.mime_declared, '') AS mime_declared,
-  nullif(t.mime_detected, '') AS mime_detected, nullif(t.charset, '') AS charset,
-  nullif(t.language, '') AS language, nullif(t.title, '') AS title,
-  nullif(t.text, '') AS text, t.content_hash, t.payload_digest, t.simhash, t.bytes,
-  nullif(t.truncated, '') AS truncated, t.change, nullif(t.prior, '') AS prior,
-  nullif(t.canonical_url, '') AS canonical_url, t.noindex, t.nofollow,
-  nullif(t.etag, '') AS etag, nullif(t.last_modified, '') AS last_modified,
+  t.http_status, t.headers, t.mime_declared, t.mime_detected, t.charset, t.language,
+  t.title, t.text, t.content_hash, t.payload_digest, t.simhash, t.bytes, t.truncated,
+  t.change, t.prior, t.canonical_url, t.noindex, t.nofollow, t.etag, t.last_modified,
   t.html_blob_path, t.blob_offset, t.blob_length
 FROM read_parquet([
     '/data/it''s/rounds/00000005/reduce/0000/a000001-0001/pages.parquet'], hive_partitioning = false) AS t;
 
 -- Fetches in the sealed chunks of the running round.
 CREATE OR REPLACE VIEW open_fetches AS
-SELECT t.domain, t.host, t.url, t.round, nullif(t.attempt, '') AS attempt, t.final,
-  t.kind, t.started_at, t.reason, nullif(t.detail, '') AS detail,
-  nullif(t.rule, '') AS rule, t.http_status, nullif(t.change, '') AS change,
-  nullif(t.redirect_url, '') AS redirect_url,
-  nullif(t.redirect_kind, '') AS redirect_kind, nullif(t.ip, '') AS ip,
-  nullif(t.protocol, '') AS protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms,
-  t.waited_ms, t.bytes, t.retry_at, nullif(t.warc_path, '') AS warc_path, t.warc_offset,
-  t.warc_length
+SELECT t.domain, t.host, t.url, t.round, t.attempt, t.final, t.kind, t.started_at,
+  t.reason, t.detail, t.rule, t.http_status, t.change, t.redirect_url, t.redirect_kind,
+  t.ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms, t.waited_ms,
+  t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
 FROM read_parquet([
     '/data/it''s/rounds/00000005/reduce/0000/a000001-0001/fetches.parquet'], hive_partitioning = false) AS t;
 
 -- Links in the sealed chunks of the running round.
 CREATE OR REPLACE VIEW open_links AS
-SELECT t.src_domain, t.src_host, t.src_url, nullif(t.dst_url, '') AS dst_url,
-  nullif(t.dst_domain, '') AS dst_domain, nullif(t.href, '') AS href,
-  nullif(t.anchor, '') AS anchor, nullif(t.rel, '') AS rel, t.kind, t.verdict,
-  nullif(t.rule, '') AS rule, t.round
+SELECT t.src_domain, t.src_host, t.src_url, t.dst_url, t.dst_domain, t.href, t.anchor,
+  t.rel, t.kind, t.verdict, t.rule, t.round
 FROM read_parquet([
     '/data/it''s/rounds/00000005/reduce/0000/a000001-0001/links.parquet'], hive_partitioning = false) AS t;
 
@@ -330,8 +304,8 @@ SELECT table_name::VARCHAR AS table_name, run::VARCHAR AS run, round::BIGINT AS 
 FROM (VALUES
   ('urls', 'r00000001', 1, 'rounds/00000001/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/urls.parquet', 4, 8570, 0, 0),
   ('urls', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls.parquet', 10, 9690, 0, 0),
-  ('urls', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls.parquet', 9, 9603, 2, 0),
-  ('urls', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet', 7, 9869, 3, 0),
+  ('urls', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls.parquet', 9, 9654, 2, 0),
+  ('urls', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet', 7, 9934, 3, 0),
   ('domains', 'r00000001', 1, 'rounds/00000001/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/domains.parquet', 4, 3857, 0, 0),
   ('domains', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/domains.parquet', 5, 4105, 0, 0),
   ('domains', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains.parquet', 4, 4081, 0, 0),
@@ -353,7 +327,7 @@ FROM (VALUES
   ('warc', '', 2, 'rounds/00000002/fetch/0000/a000001-0001/seine-r2.warc.gz', '/data/it''s/rounds/00000002/fetch/0000/a000001-0001/seine-r2.warc.gz', 0, 2839, 0, 0),
   ('lists', '', 3, 'rounds/00000003/generate/0000/a000001-0001/lists.parquet', '/data/it''s/rounds/00000003/generate/0000/a000001-0001/lists.parquet', 5, 5197, 0, 0),
   ('pages', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/pages.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/pages.parquet', 2, 7615, 0, 0),
-  ('fetches', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', 5, 6791, 0, 0),
+  ('fetches', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', 5, 6828, 0, 0),
   ('links', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/links.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/links.parquet', 5, 3258, 0, 0),
   ('rounds', '', 3, 'rounds/00000003/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000003/publish/0000/a000001-0001/rounds.parquet', 1, 1895, 0, 0),
   ('warc', '', 3, 'rounds/00000003/fetch/0000/a000001-0001/seine-r3.warc.gz', '/data/it''s/rounds/00000003/fetch/0000/a000001-0001/seine-r3.warc.gz', 0, 2059, 0, 0),
