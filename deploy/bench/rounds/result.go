@@ -117,6 +117,10 @@ func (r *result) print(out io.Writer) error {
 	fmt.Fprintf(w, "a candidate (%d)\t%.3f\t%.0f\t%.0f\t%.0f\t\t\t\n", candidates/n,
 		per(all.Requests, candidates), per(all.Read, candidates), per(all.Written, candidates),
 		per(all.Rows, candidates))
+	fmt.Fprintf(w, "urls, bytes a URL with live runs\t%.1f\t\t\t\t\t\t\n", r.URLBytes)
+	if r.CompactBytes > 0 {
+		fmt.Fprintf(w, "urls, bytes a URL merged\t%.1f\t\t\t\t\t\t\n", r.CompactBytes)
+	}
 	fmt.Fprintf(w, "key pages of %d bytes a candidate\t%.3f\t\t\t\t\t\t\n", r.KeyPage,
 		per(keyPages, candidates))
 	for _, name := range stages {
