@@ -169,3 +169,30 @@ func TestRelativeSitemapsGoByTheRedirect(t *testing.T) {
 		}
 	})
 }
+
+// TestSitemapsHaveTheirOwnCap: a sitemap may be longer than a page; its last entry counts.
+func TestSitemapsHaveTheirOwnCap(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("<urlset>")
+	for i := range 3000 {
+		fmt.Fprintf(&b, "<url><loc>http://h.test/p%04d</loc></url>", i)
+	}
+	b.WriteString("</urlset>")
+	s := newScript()
+	s.replies["h.test/robots.txt"] = text("Sitemap: /sitemap.xml")
+	s.replies["h.test/sitemap.xml"] = typed("application/xml", b.String())
+	s.replies["h.test/"] = html(strings.Repeat("<p>long", 20_000))
+	trial(t, s, settings.Settings{MaxBody: 32 << 10}, []string{"http://h.test/"},
+		func(t *testing.T, _ *world, l *left) {
+			found := map[string]bool{}
+			for _, d := range l.events {
+				found[d.URL] = true
+			}
+			if len(found) != 3000 || !found["http://h.test/p2999"] {
+				t.Errorf("%d entries of 3000 were found", len(found))
+			}
+			if p := l.pages[0]; p.Bytes != 32<<10 || p.Truncated == "" {
+				t.Errorf("the page keeps %d bytes, truncated %q", p.Bytes, p.Truncated)
+			}
+		})
+}

@@ -109,15 +109,23 @@ func (e Env) client(s settings.Settings) *http1.Client {
 	}, e.Dial)
 }
 
-// pick takes the first address that may be dialled.
-func pick(addrs []netip.Addr, allow []netip.Prefix) (addr netip.Addr, public, ok bool) {
+// maxDials bounds the addresses of a host that are tried for one request.
+const maxDials = 3
+
+// endpoint is an address that may be dialled.
+type endpoint struct {
+	addr   netip.Addr
+	public bool
+}
+
+// endpoints are the addresses that may be dialled, in the order of the answer.
+func endpoints(addrs []netip.Addr, allow []netip.Prefix) []endpoint {
+	var usable []endpoint
 	for _, a := range addrs {
-		if resolve.Public(a, nil) {
-			return a, true, true
-		}
-		if resolve.Public(a, allow) {
-			return a, false, true
+		public := resolve.Public(a, nil)
+		if len(usable) < maxDials && (public || resolve.Public(a, allow)) {
+			usable = append(usable, endpoint{a, public})
 		}
 	}
-	return netip.Addr{}, false, false
+	return usable
 }

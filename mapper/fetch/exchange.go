@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +28,7 @@ type answer struct {
 	public   bool // the address is public
 	// nothingSent: it failed before a byte of the request left.
 	nothingSent bool
+	unconnected bool // there was no connection: another address may have one
 	canceled    bool // stopped from outside: no outcome
 	cut         bool // canceled when the server may have seen the request
 	stale       bool // a kept connection was dead: ask again in a new slot
@@ -57,14 +58,29 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 		f.stopQueue() // it never opens again: without this, the queue would grant for ever
 		return x.cancel()
 	}
-	addr, ok := f.address(ctx, u, o, x)
-	if !ok {
-		return x
+	usable := f.addresses(ctx, u, o, x)
+	x.started = time.Now()
+	for i, e := range usable {
+		f.try(ctx, u, header, o, x, e)
+		// A connection that did not come about has asked for nothing: the host's next
+		// address may have it, as long as the time for connecting lasts.
+		if !x.unconnected || i+1 == len(usable) ||
+			time.Since(x.started) >= f.set.ConnectTimeout.D() {
+			break
+		}
+		*x, o.Fetch.Detail = answer{started: x.started}, ""
 	}
-	if x.public { // an allowed network is the operator's own
-		release, err := f.env.Addresses.Acquire(ctx, addr)
+	return x
+}
+
+// try asks one address.
+func (f *fetcher) try(ctx context.Context, u weburl.Normal, header http1.Header, o *outcome,
+	x *answer, e endpoint) {
+	if x.public = e.public; x.public { // an allowed network is the operator's own
+		release, err := f.env.Addresses.Acquire(ctx, e.addr)
 		if err != nil {
-			return x.cancel()
+			x.cancel()
+			return
 		}
 		defer release()
 	}
@@ -72,25 +88,26 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	x.started = time.Now()
-	o.Fetch.IP = addr.String()
+	o.Fetch.IP = e.addr.String()
 	req := &http1.Request{Scheme: u.Scheme, Host: u.Authority,
-		ServerName: strings.Trim(u.Host, "[]"), Addr: net.JoinHostPort(addr.String(), port),
-		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + addr.String(),
+		ServerName: strings.Trim(u.Host, "[]"), Addr: net.JoinHostPort(e.addr.String(), port),
+		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + e.addr.String(),
 		Gate: f.lease.Gate}
+	if o.Fetch.Kind == kindSitemap {
+		req.MaxBody = maxSitemapBytes
+	}
 	var err error
 	if x.response, err = f.client.Do(ctx, req); err != nil {
 		f.failed(ctx, x, err, &o.Fetch)
-		return x
+		return
 	}
 	x.at = x.response.EndOfAnswer
 	x.manners = f.mannersOf(x)
-	return x
 }
 
-// address resolves the host and picks what may be dialled.
-func (f *fetcher) address(ctx context.Context, u weburl.Normal, o *outcome, x *answer) (
-	netip.Addr, bool) {
+// addresses resolves the host and picks what may be dialled; none where x says why.
+func (f *fetcher) addresses(ctx context.Context, u weburl.Normal, o *outcome,
+	x *answer) []endpoint {
 	found, err := f.env.Resolver.Lookup(ctx, strings.Trim(u.Host, "[]"))
 	o.Fetch.DNS = int32(found.Took.Milliseconds())
 	if err != nil {
@@ -109,23 +126,26 @@ func (f *fetcher) address(ctx context.Context, u weburl.Normal, o *outcome, x *a
 			x.reason = schema.DNSFailed
 		}
 		o.Fetch.Detail = bounded(err.Error(), 200)
-		return netip.Addr{}, false
+		return nil
 	}
-	addr, public, ok := pick(found.Addrs, f.allow)
-	if !ok {
+	usable := endpoints(found.Addrs, f.allow)
+	if len(usable) == 0 {
 		x.reason, x.nothingSent, x.manners.Kind = schema.Private, true, polite.Unsent
 		o.Fetch.IP = found.Addrs[0].String()
-		return addr, false
+		return nil
 	}
-	if public && f.set.Contact == "" {
-		x.noContact, x.nothingSent, x.manners.Kind = true, true, polite.Unsent
-		return addr, false
+	isPublic := func(e endpoint) bool { return e.public }
+	if f.set.Contact == "" {
+		if usable = slices.DeleteFunc(usable, isPublic); len(usable) == 0 {
+			x.noContact, x.nothingSent, x.manners.Kind = true, true, polite.Unsent
+			return nil
+		}
 	}
-	if x.public = public; public && f.set.Delay.D() < publicFloor {
+	if slices.ContainsFunc(usable, isPublic) && f.set.Delay.D() < publicFloor {
 		g := group(f.set.GroupByHost, o.Fetch.Domain, o.Fetch.Host)
 		f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(g, publicFloor) })
 	}
-	return addr, true
+	return usable
 }
 
 func (x *answer) cancel() *answer {
@@ -185,7 +205,7 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 	if x.reason == "" {
 		x.reason = schema.Malformed
 	}
-	x.nothingSent = !e.Sent
+	x.nothingSent, x.unconnected = !e.Sent, !e.Sent && e.Phase == http1.PhaseDial
 	x.manners.Kind = polite.Failed
 	if !e.Sent {
 		x.manners.Kind = polite.ConnectFailure

@@ -18,6 +18,9 @@ import (
 const (
 	maxSitemaps     = 50
 	maxSitemapLevel = 2
+	// maxSitemapBytes is the largest sitemap that sitemaps.org allows, unpacked: ten
+	// times what is kept of a page.
+	maxSitemapBytes = 50 << 20
 )
 
 // addSitemap queues a sitemap that robots.txt or an index names. Only those of
@@ -151,6 +154,5 @@ func (f *fetcher) parseSitemap(u weburl.Normal, kind string,
 			err = fmt.Errorf("the parser failed: %v", v)
 		}
 	}()
-	return extract.Sitemap(body, kind, u.URL,
-		extract.Limits{SitemapBytes: int(f.set.MaxBody) * 10}), nil
+	return extract.Sitemap(body, kind, u.URL, extract.Limits{SitemapBytes: maxSitemapBytes}), nil
 }

@@ -77,6 +77,9 @@ type exchange struct {
 	resp   *Response
 }
 
+// maxBody is the cap on the body of this exchange, bytes.
+func (x *exchange) maxBody() int64 { return max(x.req.MaxBody, x.client.set.MaxBody) }
+
 // Do sends req once and reads the response. The error is an [*Error], or this machine's own.
 //
 // CodeStale means that a kept connection died before a byte of an answer came, or brought what is

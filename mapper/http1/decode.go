@@ -31,7 +31,7 @@ func (x *exchange) decode() error {
 	}
 	body := newSpool(x.client.files, decodedRoom*set.SpillBytes, decodedSize(codings, r.RawBody))
 	r.Body = body
-	long, err := fill(body, src, set.MaxBody)
+	long, err := fill(body, src, x.maxBody())
 	if body.err != nil {
 		return fmt.Errorf("keep body of %s%s: %w", x.req.Host, x.req.Target, body.err)
 	}

@@ -75,8 +75,7 @@ func (x *exchange) fault(ctx context.Context, err error) error {
 
 // receiveBytes reads a body of n bytes, or to the connection's end when n is MaxInt64.
 func (x *exchange) receiveBytes(n int64) error {
-	set := &x.client.set
-	want := min(n, set.MaxBody)
+	want := min(n, x.maxBody())
 	hint := int64(0)
 	if n != math.MaxInt64 {
 		hint = min(want, hintMax)
@@ -136,15 +135,15 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 func (x *exchange) receiveChunks() error {
-	set := &x.client.set
+	most := x.maxBody()
 	spool := x.client.newSpool(0)
 	x.resp.RawBody, x.resp.Body = spool, spool
 	buffer := x.client.buffers.Get().(*[]byte)
 	defer x.client.buffers.Put(buffer)
-	body := httpmsg.NewChunked(x.br, &bounded{spool, 2*set.MaxBody + framingRoom})
+	body := httpmsg.NewChunked(x.br, &bounded{spool, 2*most + framingRoom})
 	for payload := int64(0); ; {
-		got, err := body.Read((*buffer)[:min(copySize, set.MaxBody+1-payload)])
-		if payload += int64(got); payload > set.MaxBody {
+		got, err := body.Read((*buffer)[:min(copySize, most+1-payload)])
+		if payload += int64(got); payload > most {
 			return errTooLong
 		}
 		if err == nil {

@@ -27,6 +27,9 @@ type Request struct {
 	// for each scheme, host and address.
 	Pool string
 	Gate Gate // nil: always open
+	// MaxBody replaces that of the settings where it is larger, bytes: some kinds of file may be
+	// longer than a page.
+	MaxBody int64
 }
 
 // Why a body is not whole, in the words of WARC-Truncated.
