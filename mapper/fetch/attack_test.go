@@ -140,7 +140,16 @@ func TestDamagedListRows(t *testing.T) {
 
 // TestAPanicOfAParserIsThePagesEnd, wherever it happens.
 func TestAPanicOfAParserIsThePagesEnd(t *testing.T) {
-	f := &fetcher{progress: &worker.Progress{}}
+	noted, err := spool.Open(t.TempDir(), "r1-t0", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := noted.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	f := &fetcher{progress: &worker.Progress{}, spool: noted}
 	o := &outcome{Page: &schema.Page{}, links: []link{{}}}
 	f.parse(&schema.List{}, weburl.Normal{}, &answer{response: &http1.Response{}},
 		o) // no body: a nil pointer

@@ -49,8 +49,8 @@ type batch struct {
 
 // buildChunk writes the spool's generations up to one, and the outcomes of early,
 // as the objects of a chunk; nil when all of them count already.
-func (f *fetcher) buildChunk(upTo uint64, early []*outcome) (c *chunk, err error) {
-	c = &chunk{counts: map[string]int64{}}
+func (f *fetcher) buildChunk(upTo uint64, early []*outcome) (_ *chunk, err error) {
+	c := &chunk{counts: map[string]int64{}}
 	defer func() {
 		if err != nil {
 			c.close()
