@@ -14,7 +14,8 @@ import (
 	"seine/formats/settings"
 )
 
-// whole runs the trials of size at their whole size: a minute or two.
+// whole runs the trials of size at their whole size. They take CPU time: about 35 s for 30 hosts an
+// hour, 45 s for 2,000 hosts a minute, 270 s for the 5 GB of slow hosts.
 var whole = flag.Bool("whole", false, "run trials of size at their whole size")
 
 // TestMemoryOfSlowHosts: many hosts that send their bodies slowly, and end all
