@@ -98,8 +98,3 @@ func (n *Node) Add(ctx context.Context, m api.Member) error {
 func (n *Node) Remove(ctx context.Context, m api.MemberRef) error {
 	return order(ctx, n, func(ctx context.Context, c coordinator) error { return c.Remove(ctx, m) })
 }
-
-// Transfer implements api.Group.
-func (n *Node) Transfer(ctx context.Context, m api.MemberRef) error {
-	return order(ctx, n, func(ctx context.Context, c coordinator) error { return c.Transfer(ctx, m) })
-}

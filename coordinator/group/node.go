@@ -135,6 +135,30 @@ func (n *Node) conn(address string) (*client.Client, error) {
 	return c, err
 }
 
+// errChanged ends a call that was passed on to a leader that leads no more.
+var errChanged = fmt.Errorf("%w: the leader changed meanwhile", api.ErrUnavailable)
+
+// Transfer implements api.Group. Passed on, its success ends it: the leader
+// changes.
+func (n *Node) Transfer(ctx context.Context, m api.MemberRef) error {
+	err := order(ctx, n, func(ctx context.Context, c coordinator) error { return c.Transfer(ctx, m) })
+	for errors.Is(err, errChanged) {
+		leader, changed := n.raft.Leader()
+		if leader.ID != "" {
+			if m.ID == "" || leader.ID == m.ID {
+				return nil
+			}
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
 // route asks the leader: this node's own, or another's.
 func route[R any](ctx context.Context, n *Node, do func(context.Context, coordinator) (R, error)) (
 	got R, err error) {
@@ -165,7 +189,7 @@ func route[R any](ctx context.Context, n *Node, do func(context.Context, coordin
 	cancel()
 	<-done
 	if err != nil && over {
-		err = fmt.Errorf("%w: the leader changed meanwhile", api.ErrUnavailable)
+		err = errChanged
 	}
 	return got, err
 }
