@@ -109,6 +109,15 @@ func (c *crew) guard(task context.Context, h *held, end context.CancelCauseFunc)
 	}
 }
 
+func (c *crew) draining() bool {
+	select {
+	case <-c.Drain:
+		return true
+	default:
+		return false
+	}
+}
+
 // report tells the coordinator how a task ended, until it knows.
 func (c *crew) report(ctx context.Context, h *held, result jobs.Result, err error) {
 	ref := h.task.AttemptRef()
@@ -128,12 +137,21 @@ func (c *crew) report(ctx context.Context, h *held, result jobs.Result, err erro
 		return c.conn.Fail(ctx, Failure{c.ID, ref, err.Error(), errors.Is(err, jobs.ErrDrained)})
 	}
 	var pause backoff
+	var until time.Time // a worker that drains need not wait for ever
 	for {
 		sent := send()
 		if sent == nil || errors.Is(sent, jobs.ErrStaleAttempt) || ctx.Err() != nil {
 			return
 		}
 		c.Log.Warn("report the end of a task", "task", ref.String(), "error", sent)
+		if c.draining() {
+			if until.IsZero() {
+				until = time.Now().Add(LeaseTime)
+			}
+			if !time.Now().Before(until) {
+				return // the lease has lapsed: the coordinators, if there are any, know
+			}
+		}
 		pause.wait(ctx)
 	}
 }
