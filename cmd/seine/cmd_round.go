@@ -37,15 +37,18 @@ type roundFlags struct {
 	asOf     string
 	onFailed string
 	dryRun   bool
+	repeat   string
+	every    time.Duration
 }
 
 func (a *app) roundSubmit() *cobra.Command {
 	var f roundFlags
 	c := &cobra.Command{
 		Use: "submit", Short: "Run one round",
-		Example: "  seine round submit --top-n 1000 --duration 5m\n  seine round submit --dry-run",
-		Args:    arguments(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return a.submitRound(c.Context(), f) },
+		Example: "  seine round submit --top-n 1000 --duration 5m\n  seine round submit --dry-run\n" +
+			"  seine --coordinator https://c1:7700 round submit --repeat forever --every 1h",
+		Args: arguments(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return a.submitRound(c.Context(), f) },
 	}
 	c.Flags().Int64Var(&f.topN, "top-n", 0, "URLs at most (default: the setting top_n)")
 	c.Flags().DurationVar(&f.duration, "duration", 0, "of fetching (default: the setting round_duration)")
@@ -55,6 +58,9 @@ func (a *app) roundSubmit() *cobra.Command {
 	c.Flags().StringVar(&f.asOf, "as-of", "", "choose as if it were that time")
 	c.Flags().StringVar(&f.onFailed, "on-failed", "", "what to do without a failed part: commit or block")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what a round would be, and run none")
+	c.Flags().StringVar(&f.repeat, "repeat", "",
+		"let the coordinators run one round after another: a number, until-idle or forever")
+	c.Flags().DurationVar(&f.every, "every", 0, "from the beginning of a round of --repeat to the next")
 	return c
 }
 
@@ -109,8 +115,16 @@ func (a *app) submitRound(ctx context.Context, f roundFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.dryRun {
+	if f.dryRun && f.repeat == "" {
 		return a.dryRun(ctx, c, spec)
+	}
+	loop, err := f.loop()
+	if err != nil {
+		return err
+	}
+	if loop != nil {
+		loop.Round = *spec
+		return a.submitLoop(ctx, c, loop)
 	}
 	return a.submitting(ctx, c, func(ctx context.Context, conn api.Conn) error {
 		id := requestID("round")
@@ -183,6 +197,9 @@ func (a *app) listRounds(ctx context.Context, n int) error {
 	}
 	if running {
 		if st, err := conn.Status(ctx); err == nil {
+			if !a.json {
+				printLoops(a.out, st.Loops, time.Now())
+			}
 			for _, job := range append(st.Queued, st.Open...) {
 				if a.json {
 					err = a.printJSON(job)

@@ -165,10 +165,13 @@ func isOpen(ctx context.Context, c *node.Crawl, n uint64) error {
 func (a *app) roundCancel() *cobra.Command {
 	var discard bool
 	c := &cobra.Command{
-		Use: "cancel N", Short: "Stop fetching at once and commit what there is",
+		Use: "cancel N|LOOP", Short: "Stop fetching at once and commit what there is, or end a loop",
 		Example: "  seine round cancel 7\n  seine round cancel 7 --discard",
 		Args:    arguments(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := jobNumber(args[0]); err != nil && strings.HasPrefix(args[0], "loop-") {
+				return a.cancelLoop(c.Context(), args[0])
+			}
 			return a.mend(c.Context(), args[0], func(ctx context.Context, conn api.Conn, job uint64) error {
 				return conn.Cancel(ctx, state.Cancel{JobRef: state.JobRef{Job: job}, Discard: discard})
 			})

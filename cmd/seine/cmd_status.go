@@ -131,6 +131,7 @@ func (a *app) printStanding(s standing, now time.Time) error {
 		for _, j := range s.Running.Open {
 			fmt.Fprintln(w, "  "+ui.Line(j, now))
 		}
+		printLoops(w, s.Running.Loops, now)
 		for _, j := range s.Running.Queued {
 			fmt.Fprintf(w, "  %s: queued\n", j.Kind)
 		}

@@ -37,6 +37,11 @@ type Conn interface {
 	Rerun(ctx context.Context, r state.Rerun) error
 	// Commit lets a blocked round end without what failed.
 	Commit(ctx context.Context, c state.CommitPartial) error
+	// Repeat begins a loop of rounds. Doing it twice with one request id is doing
+	// it once.
+	Repeat(ctx context.Context, l state.Loop) error
+	// EndLoop ends a loop; a round of it that runs goes on to its end.
+	EndLoop(ctx context.Context, l state.EndLoop) error
 	// Heed says that a version of the settings has been put. When it returns,
 	// the coordinator has read it: a pause holds, and the workers hear of the
 	// rest with their next heartbeats. Without it the coordinator finds the
@@ -60,6 +65,8 @@ type Status struct {
 	Workers []Worker `json:"workers"`
 	Open    []Job    `json:"open"`   // the first is worked on
 	Queued  []Job    `json:"queued"` // oldest first
+	// Loops submit rounds when it is their time.
+	Loops []state.Looping `json:"loops,omitempty"`
 	// Idle: nothing is open, queued, or about to be compacted.
 	Idle bool `json:"idle"`
 	// Settings is the newest version of the settings that the coordinator knows.

@@ -33,6 +33,8 @@ const (
 	PathRerun     = "/v1/rerun"
 	PathCommit    = "/v1/commit"
 	PathSettings  = "/v1/settings"
+	PathRepeat    = "/v1/loop"
+	PathEndLoop   = "/v1/loop/end"
 	PathClaim     = "/v1/worker/claim"
 	PathHeartbeat = "/v1/worker/heartbeat"
 	PathComplete  = "/v1/worker/complete"

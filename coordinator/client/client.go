@@ -68,6 +68,16 @@ func (c *Client) Heed(ctx context.Context, s api.Settings) error {
 	return send(ctx, c, api.PathSettings, s)
 }
 
+// Repeat implements api.Conn.
+func (c *Client) Repeat(ctx context.Context, l state.Loop) error {
+	return send(ctx, c, api.PathRepeat, l)
+}
+
+// EndLoop implements api.Conn.
+func (c *Client) EndLoop(ctx context.Context, l state.EndLoop) error {
+	return send(ctx, c, api.PathEndLoop, l)
+}
+
 // Claim implements worker.Conn.
 func (c *Client) Claim(ctx context.Context, ask worker.Claim) ([]jobs.Task, error) {
 	return post[[]jobs.Task](ctx, c, api.PathClaim, ask)

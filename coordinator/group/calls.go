@@ -60,6 +60,16 @@ func (n *Node) Heed(ctx context.Context, s api.Settings) error {
 	return order(ctx, n, func(ctx context.Context, c coordinator) error { return c.Heed(ctx, s) })
 }
 
+// Repeat implements api.Conn.
+func (n *Node) Repeat(ctx context.Context, l state.Loop) error {
+	return order(ctx, n, func(ctx context.Context, c coordinator) error { return c.Repeat(ctx, l) })
+}
+
+// EndLoop implements api.Conn.
+func (n *Node) EndLoop(ctx context.Context, l state.EndLoop) error {
+	return order(ctx, n, func(ctx context.Context, c coordinator) error { return c.EndLoop(ctx, l) })
+}
+
 // Claim implements worker.Conn.
 func (n *Node) Claim(ctx context.Context, p worker.Claim) ([]jobs.Task, error) {
 	return route(ctx, n, func(ctx context.Context, c coordinator) ([]jobs.Task, error) {

@@ -27,6 +27,8 @@ func (l *Leader) do(ctx context.Context, d schedule.Duty) error {
 		return l.publish(ctx)
 	case schedule.Compact:
 		return l.compact(ctx)
+	case schedule.Repeat:
+		return l.again(ctx)
 	}
 	return fmt.Errorf("duty %q is not known", d)
 }

@@ -9,25 +9,32 @@ import (
 	"seine/coordinator/state"
 )
 
-// guardTime is how often a leader makes sure that the crawl is still its
+// guardTime is how often a coordinator makes sure that the crawl is still its
 // group's.
 const guardTime = 10 * time.Second
 
-// guard watches, while this node leads, for another group in the store and for
-// members that have all come to know newer commands. It returns ErrStepDown, at
-// once without answering any more, or nil when ctx ends. An embedded node has
-// the store for itself.
+// raiseTime is how often a leader asks the members for what they know, while
+// they are not known to know all.
+const raiseTime = time.Second
+
+// guard watches for another group in the store, also while another node leads,
+// for after it this one would; and, while this node leads, for members that have
+// all come to know newer commands. It returns ErrStepDown, having ended all that
+// was answered, or nil when ctx ends. An embedded node has the store for itself.
 func (l *Leader) guard(ctx context.Context) error {
 	if l.Group == nil {
 		<-ctx.Done()
 		return nil
 	}
-	tick := time.NewTicker(guardTime)
+	tick, raise := time.NewTicker(guardTime), time.NewTicker(raiseTime)
 	defer tick.Stop()
+	defer raise.Stop()
 	for {
-		l.raise(ctx)
 		select {
 		case <-tick.C:
+		case <-raise.C:
+			l.raise(ctx)
+			continue
 		case <-ctx.Done():
 			return nil
 		}
@@ -52,7 +59,7 @@ func (l *Leader) fenced(ctx context.Context) error {
 	}
 	var mine uint64
 	l.node.View(func(s *state.State) { mine = s.Epoch })
-	if epoch > mine {
+	if mine != 0 && epoch > mine {
 		return fmt.Errorf("the store is in epoch %d, this group in %d: %w", epoch, mine, ErrStepDown)
 	}
 	return nil
@@ -63,7 +70,7 @@ func (l *Leader) fenced(ctx context.Context) error {
 func (l *Leader) raise(ctx context.Context) {
 	var format int
 	l.node.View(func(s *state.State) { format = s.Format })
-	if format >= state.Format {
+	if format >= state.Format || !l.node.Leading() {
 		return
 	}
 	known, err := l.Group.Formats(ctx)

@@ -79,8 +79,9 @@ type Leader struct {
 	looking  sync.Mutex // looks follow one another
 
 	compacted bool
-	planning  *planning // only the loop touches it
-	retry     retry     // only the loop touches it
+	planning  *planning        // only the loop touches it
+	retry     retry            // only the loop touches it
+	loopsAt   map[string]int64 // only the loop touches it
 }
 
 // Group is what a coordinator of a durable group does beyond an embedded one.
@@ -138,6 +139,13 @@ func (l *Leader) Run(ctx context.Context) error {
 		}
 	}
 	defer stop()
+	guarding, end := context.WithCancel(ctx)
+	guarded := make(chan error, 1)
+	go func() { guarded <- l.guard(guarding) }()
+	defer func() {
+		end()
+		<-guarded
+	}()
 	for {
 		var over chan struct{}
 		if term != nil {
@@ -148,6 +156,9 @@ func (l *Leader) Run(ctx context.Context) error {
 			return nil
 		case <-l.node.Failed():
 			return l.node.Failure()
+		case err := <-guarded:
+			guarded <- nil
+			return err
 		case leads := <-l.node.Leadership():
 			stop()
 			if leads {
@@ -240,6 +251,12 @@ func (l *Leader) apply(ctx context.Context, p state.Payload) (state.Result, erro
 	c, err := state.NewCommand(p, time.Now().UnixMilli())
 	if err != nil {
 		return state.Result{}, err
+	}
+	format := 0
+	l.node.View(func(s *state.State) { format = s.Format })
+	if c.Format > format { // a member that does not know it would stop
+		return state.Result{}, fmt.Errorf("%w: not all coordinators are known to run a seine that knows "+
+			"%s; once they do, try again", state.ErrRefused, c.Kind)
 	}
 	r, err := l.node.Apply(ctx, c)
 	if err != nil {

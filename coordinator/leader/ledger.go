@@ -44,6 +44,9 @@ type Ledger interface {
 	// Publish puts the job's commit, merging what its ends say, and says which
 	// snapshot holds it. If the commit is there already it is found.
 	Publish(ctx context.Context, p Publication) (Published, error)
+	// Due says whether anything is due in the newest snapshot and, if not, when the
+	// first URL that was put off to its domain's slot is, ms; 0: none was.
+	Due(ctx context.Context) (due bool, next int64, err error)
 	// CompactNext picks the upkeep that is due at the newest snapshot, a
 	// compaction or a prune job, or nil. Kind and its field are filled.
 	CompactNext(ctx context.Context) (*state.Submission, error)

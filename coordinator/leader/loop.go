@@ -26,26 +26,21 @@ func (r *retry) failed(now int64) {
 // lead is one term: it returns nil when ctx ends, and an error when nobody of
 // this group may lead any more.
 func (l *Leader) lead(ctx context.Context) error {
-	l.retry, l.planning = retry{}, nil
+	l.retry, l.planning, l.loopsAt = retry{}, nil, map[string]int64{}
 	if err := l.takeOver(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	l.install()
-	ctx, end := context.WithCancel(ctx)
-	looked, guarded := make(chan struct{}), make(chan error, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	looked := make(chan struct{})
 	go func() {
 		defer close(looked)
 		l.lookRegularly(ctx)
 	}()
-	go func() { guarded <- l.guard(ctx) }()
-	err := l.schedule(ctx, guarded)
-	end()
-	<-looked
-	return errors.Join(err, <-guarded)
-}
-
-// schedule does what is due until ctx ends, or the guard has an error.
-func (l *Leader) schedule(ctx context.Context, guarded chan error) error {
+	defer func() {
+		cancel()
+		<-looked
+	}()
 	tick := time.NewTicker(tickTime)
 	defer tick.Stop()
 	for {
@@ -55,9 +50,6 @@ func (l *Leader) schedule(ctx context.Context, guarded chan error) error {
 		select {
 		case <-l.wake:
 		case <-tick.C:
-		case err := <-guarded:
-			guarded <- nil
-			return err
 		case <-ctx.Done():
 			return nil
 		}
@@ -115,6 +107,11 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 	if _, err = l.apply(ctx, takeover); err != nil {
 		return err
 	}
+	if l.Group == nil { // alone, so all members know what this one knows
+		if _, err := l.apply(ctx, state.Raise{Format: state.Format}); err != nil {
+			return err
+		}
+	}
 	return l.look(ctx) // before anything is granted: the crawl may be paused
 }
 
@@ -169,6 +166,7 @@ func (l *Leader) facts(use func(schedule.Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := schedule.Facts{
+		Wall: time.Now().UnixMilli(), LoopsAt: l.loopsAt,
 		Mono: l.mono(), Heard: l.heard, Compacted: l.compacted,
 		Planned: l.planning != nil && l.planning.spec != nil,
 		Leases:  map[jobs.AttemptRef]schedule.Lease{},

@@ -77,6 +77,9 @@ func (l *Leader) Status(ctx context.Context) (st api.Status, err error) {
 		for _, j := range s.Open {
 			st.Open = append(st.Open, l.openJob(s, j))
 		}
+		for _, loop := range s.Loops {
+			st.Loops = append(st.Loops, *loop)
+		}
 		for _, q := range s.Queue {
 			st.Queued = append(st.Queued, l.queuedJob(q))
 		}

@@ -21,6 +21,8 @@ import (
 type Ledger struct {
 	// Tasks is how many ranges a job gets; 0: 1.
 	Tasks int
+	// DueRounds is after how many commits nothing is due any more.
+	DueRounds int
 	// Fault, if set, is asked before (after false) and after every call; an
 	// error of it is the call's.
 	Fault func(call string, after bool) error
@@ -261,6 +263,12 @@ func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Publ
 // Settings implements leader.Ledger.
 func (l *Ledger) Settings(ctx context.Context, _ uint64) (leader.Settings, error) {
 	return around(ctx, l, "settings", func() (leader.Settings, error) { return l.settings, nil })
+}
+
+// Due implements leader.Ledger: something is due for DueRounds rounds.
+func (l *Ledger) Due(ctx context.Context) (due bool, next int64, err error) {
+	due, err = around(ctx, l, "due", func() (bool, error) { return len(l.commits) < l.DueRounds, nil })
+	return due, 0, err
 }
 
 // CompactNext implements leader.Ledger.

@@ -30,6 +30,10 @@ type Facts struct {
 	// Compacted: since the last commit compaction was asked about, and nothing
 	// is to be compacted.
 	Compacted bool
+	// Wall is the time, ms; LoopsAt says, by loop, before when none of its rounds
+	// is worth while.
+	Wall    int64
+	LoopsAt map[string]int64
 	// Planned: a spec has been put, or may have been, that is no job yet.
 	Planned bool
 }
@@ -56,6 +60,7 @@ const (
 	Plan    Duty = "plan"    // the first of the queue
 	Publish Duty = "publish" // the commit of the job that is worked on
 	Compact Duty = "compact" // ask whether a compaction is due
+	Repeat  Duty = "repeat"  // ask whether a loop's next round is worth while
 )
 
 // Next returns the commands that are due now, ms of wall time; each holds by
@@ -90,6 +95,8 @@ func Outside(f Facts) Duty {
 		return Compact
 	case f.Planned || len(f.State.Queue) > 0 && !f.State.Waits(f.State.Queue[0]):
 		return Plan
+	case f.State.Repeats(max(f.Wall, f.State.Clock), f.LoopsAt) != nil:
+		return Repeat
 	}
 	return Nothing
 }

@@ -57,6 +57,8 @@ func Handler(conn api.Conn, o Options) http.Handler {
 	post(r, api.PathRerun, silent[state.Rerun](conn.Rerun), Submit)
 	post(r, api.PathCommit, silent[state.CommitPartial](conn.Commit), Submit)
 	post(r, api.PathSettings, silent[api.Settings](conn.Heed), Submit)
+	post(r, api.PathRepeat, silent[state.Loop](conn.Repeat), Submit)
+	post(r, api.PathEndLoop, silent[state.EndLoop](conn.EndLoop), Submit)
 	post(r, api.PathClaim, conn.Claim, Worker)
 	post(r, api.PathHeartbeat, conn.Heartbeat, Worker)
 	post(r, api.PathComplete, silent[worker.Completion](conn.Complete), Worker)

@@ -31,6 +31,10 @@ func Apply(s *State, c Command) (Result, error) {
 		return Result{}, err
 	}
 	s.Clock = max(s.Clock, c.Wall)
+	if c.Format > s.Format {
+		return refusal(ErrRefused, "%s needs format %d of commands, and not all coordinators are known to "+
+			"know it: once all run this seine, try again", c.Kind, c.Format), nil
+	}
 	r := do(s)
 	return r, nil
 }
@@ -78,6 +82,12 @@ func decode(c Command) (func(*State) Result, error) {
 		return bind(c, (*State).resume)
 	case KindRaise:
 		return decodeRaise(c)
+	case KindRepeat:
+		return bind(c, (*State).repeat)
+	case KindAgain:
+		return bind(c, (*State).again)
+	case KindEndLoop:
+		return bind(c, (*State).endLoop)
 	}
 	return nil, fmt.Errorf("%w (kind %q)", ErrUnknown, c.Kind)
 }
@@ -213,6 +223,7 @@ func (s *State) remember(e Summary) {
 	if n := len(s.Ended) - Summaries; n > 0 {
 		s.Ended = slices.Delete(s.Ended, 0, n)
 	}
+	s.settleLoop(e)
 }
 
 func (s *State) join(p Join) Result {

@@ -13,7 +13,7 @@ import (
 // in the log is the state's Format: the leader raises it when every member of
 // the group runs a program that knows the next, so that members can be replaced
 // one by one.
-const Format = 1
+const Format = 2
 
 // ErrUnknown: the log holds a command that this program does not know. To skip
 // it would be to disagree with the others, so the node stops.
@@ -44,6 +44,9 @@ const (
 	KindPause      Kind = "pause"      // Pause
 	KindResume     Kind = "resume"     // Resume
 	KindRaise      Kind = "raise"      // Raise
+	KindRepeat     Kind = "repeat"     // Loop; format 2
+	KindAgain      Kind = "again"      // Again; format 2
+	KindEndLoop    Kind = "end_loop"   // EndLoop; format 2
 )
 
 // Payload is what a command carries; each knows its kind.
@@ -67,7 +70,13 @@ func NewCommand(p Payload, wall int64) (Command, error) {
 }
 
 // formatOf is the version of commands in which a kind appeared.
-func formatOf(Kind) int { return 1 }
+func formatOf(k Kind) int {
+	switch k {
+	case KindRepeat, KindAgain, KindEndLoop:
+		return 2
+	}
+	return 1
+}
 
 // Open makes the oldest submission with this request id a job (or a compaction,
 // which does not queue).

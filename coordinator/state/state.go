@@ -90,6 +90,7 @@ type State struct {
 	LastJob uint64             `json:"last_job"`
 	Open    []*Job             `json:"open"`  // the first is worked on
 	Queue   []Submission       `json:"queue"` // not yet planned, oldest first
+	Loops   []*Looping         `json:"loops,omitempty"`
 	Workers map[string]*Worker `json:"workers"`
 	Ended   []Summary          `json:"ended"` // at most Summaries, oldest first
 	Paused  *Pause             `json:"paused,omitempty"`

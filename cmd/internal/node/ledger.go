@@ -13,6 +13,7 @@ import (
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/objstore"
+	"seine/formats/schema"
 	"seine/formats/taskend"
 	"seine/formats/tasklog"
 	"seine/jobs"
@@ -409,6 +410,19 @@ func (l *Ledger) cost() map[string]int64 {
 	counts[coordinatorPrefix+countPrefix+string(objstore.OpPut)] += publish.PutsAfter
 	l.told = spent
 	return counts
+}
+
+// Due implements leader.Ledger.
+func (l *Ledger) Due(ctx context.Context) (bool, int64, error) {
+	head, err := l.crawl.Head(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	waits, err := l.crawl.Waits(ctx, head, Cut{Now: max(time.Now().UnixMilli(), head.Now+1000)})
+	if err != nil {
+		return false, 0, err
+	}
+	return waits.Due > 0, waits.Of(schema.WhySlot).First, nil
 }
 
 // CompactNext implements leader.Ledger.
