@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"seine/cmd/internal/audit"
+	"seine/cmd/internal/node"
+	"seine/formats/layout"
+	"seine/formats/schema"
+	"seine/reducer/task"
+)
+
+// outcome is what a crawl has come to.
+type outcome struct {
+	broken []string          // rules
+	urls   map[string]string // what is known of each URL, save volatile columns
+	pages  map[string]string // digest of the newest body by URL
+	faults int
+	took   time.Duration // virtual
+}
+
+// judge checks a crawl that is over, on the store without faults.
+func (w *world) judge(err error) (o outcome) {
+	fail := func(format string, args ...any) { o.broken = append(o.broken, fmt.Sprintf(format, args...)) }
+	if err != nil {
+		fail("%v", err)
+	}
+	c := w.crawl(w.base, "judge", false)
+	head, err := c.Head(w.t.Context())
+	if err != nil {
+		fail("%v", err)
+		return o
+	}
+	report, err := audit.Run(w.t.Context(), audit.Crawl{Store: c.Store, Open: c.Store.Open,
+		Source: c.Env("").Source(), Suffixes: c.Suffixes}, head, audit.Options{ReadData: true})
+	if err != nil {
+		fail("audit: %v", err)
+		return o
+	}
+	for _, f := range report.Findings {
+		fail("%s", f)
+	}
+	for _, j := range w.web.Log.Manners(w.web, func(string) time.Duration { return delay },
+		time.Millisecond) {
+		if what := j.Faulty(); what != "" {
+			fail("manners: %s", what)
+		}
+		if j.Repeats > 0 && w.losses == 0 {
+			fail("%s: %d URLs were asked for again, though no worker was lost", j.Domain, j.Repeats)
+		}
+	}
+	o.urls, o.pages = map[string]string{}, map[string]string{}
+	err = node.ScanURLs(w.t.Context(), c, head, layout.All, nil, func(row *schema.URL) error {
+		o.urls[row.URL] = fmt.Sprintf("%s %s %d %016x", row.CrawlStatus, row.Reason, row.HTTPStatus,
+			row.ContentHash)
+		return nil
+	})
+	if err != nil {
+		fail("read urls: %v", err)
+	}
+	for _, part := range head.Parts {
+		for _, object := range part.Tables[schema.Pages] {
+			err := task.EachRow(w.t.Context(), c.Env(""), object, nil, func(row *schema.Page) error {
+				own := node.Own(*row)
+				o.pages[own.URL] = own.PayloadDigest
+				return nil
+			})
+			if err != nil {
+				fail("read pages: %v", err)
+			}
+		}
+	}
+	if len(o.pages) < 5 {
+		fail("only %d pages were stored", len(o.pages))
+	}
+	return o
+}
+
+// differences names up to ten rows in which two crawls of one web differ.
+func differences(calm, stormy outcome) (found []string) {
+	for what, pair := range map[string][2]map[string]string{
+		"urls": {calm.urls, stormy.urls}, "pages": {calm.pages, stormy.pages}} {
+		all := maps.Clone(pair[0])
+		maps.Copy(all, pair[1])
+		for _, url := range slices.Sorted(maps.Keys(all)) {
+			if pair[0][url] != pair[1][url] && len(found) < 10 {
+				found = append(found, fmt.Sprintf("%s: %s is %q, without faults %q", what, url, pair[1][url],
+					pair[0][url]))
+			}
+		}
+	}
+	return found
+}
