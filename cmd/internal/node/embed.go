@@ -15,6 +15,7 @@ import (
 	"seine/coordinator/leader"
 	"seine/coordinator/raftnode"
 	"seine/coordinator/server"
+	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
 	"seine/jobs"
 	"seine/jobs/worker"
@@ -40,6 +41,10 @@ var ErrDrained = errors.New("stopped on request; the same command goes on")
 // for this machine: a second process is told who has it. Control verbs of other
 // processes reach the node over loopback.
 func Embed(ctx context.Context, c *Crawl, o Options, use func(ctx context.Context, conn api.Conn) error) (err error) {
+	// What cannot be read is told at once; a store that is away is waited for.
+	if _, err := c.Head(ctx); err != nil && !errors.Is(err, objstore.ErrUnavailable) {
+		return err
+	}
 	lock, err := dir.Lock(c.Store.Local, "")
 	var locked *dir.LockedError
 	if errors.As(err, &locked) {
