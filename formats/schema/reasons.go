@@ -68,6 +68,7 @@ const (
 	DueRefresh  Due = "refresh"  // at the robots refresh, doubling to 60 d
 	DueAgain    Due = "again"    // waits again as before: same ticket
 	DueGroup    Due = "group"    // when the group's back-off ends
+	DueBlock    Due = "block"    // when the block ends; without an end it waits for nothing
 	DueNever    Due = "never"    // waits for nothing
 )
 
@@ -107,7 +108,7 @@ var Policies = []Policy{
 	{OutOfScope, Failed, false, false, DueNever, true, "out of today's scope"},
 	{RuleOut, Failed, false, false, DueNever, true, "a rule excludes it"},
 	{Trap, Failed, false, false, DueNever, true, "looks like a trap"},
-	{Blocked, Failed, false, false, DueNever, true, "blocked on request"},
+	{Blocked, Failed, false, false, DueBlock, true, "blocked on request"},
 	{TypeOut, Completed, false, false, DueRarely, true, "of a type that is not stored"},
 
 	{DNSNotFound, "", true, true, DueRetry, true, "the name does not exist"},

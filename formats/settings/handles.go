@@ -3,7 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"math"
 	"time"
 )
 
@@ -21,16 +21,6 @@ type Block struct {
 
 // Holds says whether the block is in force at now, ms.
 func (b Block) Holds(now int64) bool { return b.Until == 0 || now < b.Until }
-
-// BlocksAt are the blocks in force at now, ms.
-func (s Settings) BlocksAt(now int64) (blocks []Block) {
-	for _, b := range s.Blocks {
-		if b.Holds(now) {
-			blocks = append(blocks, b)
-		}
-	}
-	return blocks
-}
 
 // Pause holds rounds: put by `seine pause`, ended by `seine resume`.
 type Pause struct {
@@ -69,16 +59,8 @@ func (s Settings) contradictions() (faults []error) {
 
 // blockFaults checks what no verb lets in: a damaged or hand-made version.
 func (s Settings) blockFaults() (faults []error) {
-	for _, b := range s.Blocks {
-		kind, value, ok := strings.Cut(b.What, ":")
-		switch kind {
-		case "domain", "host", "prefix":
-		default:
-			ok = false
-		}
-		if !ok || value == "" {
-			faults = append(faults, fmt.Errorf("blocks: %q is none of domain:, host:, prefix:", b.What))
-		}
+	if _, err := NewBlocklist(s.Blocks, math.MinInt64); err != nil {
+		faults = append(faults, err)
 	}
 	if p := s.Paused; p != nil && p.At <= 0 {
 		faults = append(faults, errors.New("paused: no time since when"))

@@ -45,6 +45,8 @@ type Env struct {
 	TLS      *tls.Config  // base of every connection's; nil: the system's roots
 	// Addresses bounds what this worker does to one address, over its tasks.
 	Addresses *polite.Addresses
+	// Bandwidth bounds what this worker takes in, over its tasks; nil: nothing does.
+	Bandwidth *polite.Bandwidth
 	// Exchanges bounds the exchanges under way on this worker, over its tasks, by
 	// its capacity; nil: 256 in each task.
 	Exchanges chan struct{}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"seine/formats/schema"
+	"seine/formats/settings"
 	"seine/formats/weburl"
 	"seine/jobs"
 	"seine/mapper/http1"
@@ -34,6 +35,7 @@ type answer struct {
 	stale       bool // a kept connection was dead: ask again in a new slot
 	ours        bool // this machine had no room for a connection: ask again in a new slot
 	noContact   bool
+	block       *settings.Block // it is blocked, or was cut off by a block
 }
 
 func (x *answer) status() int {
@@ -58,6 +60,11 @@ func (f *fetcher) exchange(ctx context.Context, u weburl.Normal, header http1.He
 		f.stopQueue() // it never opens again: without this, the queue would grant for ever
 		return x.cancel()
 	}
+	ctx, land, block := f.takeOff(ctx, u, o.Fetch.Kind)
+	if block != nil {
+		return x.blocked(block)
+	}
+	defer land()
 	usable := f.addresses(ctx, u, o, x)
 	x.started = time.Now()
 	for i, e := range usable {
@@ -79,7 +86,7 @@ func (f *fetcher) try(ctx context.Context, u weburl.Normal, header http1.Header,
 	if x.public = e.public; x.public { // an allowed network is the operator's own
 		release, err := f.env.Addresses.Acquire(ctx, e.addr)
 		if err != nil {
-			x.cancel()
+			x.cancelBy(ctx)
 			return
 		}
 		defer release()
@@ -92,7 +99,7 @@ func (f *fetcher) try(ctx context.Context, u weburl.Normal, header http1.Header,
 	req := &http1.Request{Scheme: u.Scheme, Host: u.Authority,
 		ServerName: strings.Trim(u.Host, "[]"), Addr: net.JoinHostPort(e.addr.String(), port),
 		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + e.addr.String(),
-		Gate: f.lease.Gate}
+		Gate: f.lease.Gate, Pace: f.pace(&o.Fetch)}
 	if o.Fetch.Kind == kindSitemap {
 		req.MaxBody = maxSitemapBytes
 	}
@@ -115,7 +122,7 @@ func (f *fetcher) addresses(ctx context.Context, u weburl.Normal, o *outcome,
 		x.manners.Kind = polite.ConnectFailure
 		switch {
 		case ctx.Err() != nil:
-			x.cancel()
+			x.cancelBy(ctx)
 		case errors.Is(err, resolve.ErrNotFound):
 			// Nobody was troubled: a domain of a thousand dead names is no reason to
 			// rest its living ones.
@@ -141,11 +148,26 @@ func (f *fetcher) addresses(ctx context.Context, u weburl.Normal, o *outcome,
 			return nil
 		}
 	}
-	if slices.ContainsFunc(usable, isPublic) && f.set.Delay.D() < publicFloor {
+	if slices.ContainsFunc(usable, isPublic) && f.handles.Load().delay < publicFloor {
 		g := group(f.set.GroupByHost, o.Fetch.Domain, o.Fetch.Host)
 		f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(g, publicFloor) })
 	}
 	return usable
+}
+
+// blocked ends an exchange that a block forbids, before a request left.
+func (x *answer) blocked(b *settings.Block) *answer {
+	x.block, x.reason, x.nothingSent, x.manners.Kind = b, schema.Blocked, true, polite.Unsent
+	return x
+}
+
+// cancelBy ends an exchange whose context has ended: by a block, or from outside.
+func (x *answer) cancelBy(ctx context.Context) *answer {
+	var cut *blockedError
+	if errors.As(context.Cause(ctx), &cut) {
+		return x.blocked(&cut.Block)
+	}
+	return x.cancel()
 }
 
 func (x *answer) cancel() *answer {
@@ -189,8 +211,9 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 	switch {
 	case e.Code == http1.CodeCanceled || e.Code == http1.CodeGate || errors.Is(err,
 		jobs.ErrLeaseLost):
-		x.cancel()
+		x.cancelBy(ctx)
 		if x.cut = e.Sent; x.cut { // the server may have seen it: the slot is used
+			x.nothingSent = false
 			x.manners.Kind = polite.Failed
 		}
 		return
@@ -257,11 +280,25 @@ func (f *fetcher) describe(row *schema.Fetch, x *answer) {
 		row.Bytes = r.RawBody.Size()
 	}
 	switch {
+	case x.block != nil:
+		blockedRow(row, x.block)
+		if row.Kind == kindRobots {
+			row.RetryAt = 0
+		}
 	case x.manners.Kind == polite.BackOff:
 		row.RetryAt = toMS(x.at.Add(f.pauseOf(row, x)))
 	case x.cut:
 		row.RetryAt = toMS(x.at.Add(f.delayNow(row) + time.Millisecond))
 	}
+}
+
+// pace says how long to wait after bytes of an answer, by the caps on bandwidth.
+func (f *fetcher) pace(row *schema.Fetch) func(n int) time.Duration {
+	if f.env.Bandwidth == nil {
+		return nil
+	}
+	g := group(f.set.GroupByHost, row.Domain, row.Host)
+	return func(n int) time.Duration { return f.env.Bandwidth.Take(g, n) }
 }
 
 // pauseOf is how long the group will pause after this answer.

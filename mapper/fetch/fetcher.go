@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"seine/formats/schema"
@@ -35,6 +36,10 @@ type fetcher struct {
 	started  time.Time
 	parsers  chan struct{}
 
+	handles  atomic.Pointer[handles]
+	late     *signal        // fired when the hard stop has come
+	refusing sync.WaitGroup // of blocked URLs
+
 	rows   []schema.List // by domain, then position
 	sealed sealed
 
@@ -45,6 +50,7 @@ type fetcher struct {
 	again       map[int32]int
 	extra       []extra // what is not of the list: queue items below 0
 	authorities map[string]*authority
+	flights     map[*flight]struct{}
 	bytes       int64
 
 	log   *tasklog.Writer
@@ -64,7 +70,8 @@ func newFetcher(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease,
 	progress *worker.Progress, log *tasklog.Writer, before tasklog.State) (*fetcher, error) {
 	f := &fetcher{env: e, task: t, lease: lease, progress: progress, log: log, started: time.Now(),
 		parsers: make(chan struct{}, e.Parsers), asked: make(chan struct{}),
-		authorities: map[string]*authority{}, again: map[int32]int{}}
+		authorities: map[string]*authority{}, again: map[int32]int{}, late: newSignal(),
+		flights: map[*flight]struct{}{}}
 	var err error
 	if f.set, err = e.Settings(ctx, t.Spec.Settings); err != nil {
 		return nil, err
@@ -75,6 +82,11 @@ func newFetcher(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease,
 	if f.allow, err = f.set.Networks(); err != nil {
 		return nil, err
 	}
+	h, err := newHandles(t.Spec.Settings, f.set.Live(), 0, f.started)
+	if err != nil {
+		return nil, err
+	}
+	f.handles.Store(h)
 	f.client = e.client(f.set)
 	if f.rows, err = readList(ctx, e, t); err != nil {
 		return nil, err
@@ -129,6 +141,7 @@ func (f *fetcher) recover() error {
 
 // fill makes the queue: every row without an outcome, by group.
 func (f *fetcher) fill(base known, later bool) {
+	h := f.handles.Load()
 	q := polite.New[int32](polite.Settings{HardStop: fromMS(f.task.Deadline)})
 	f.recall(base)
 	// Delays that robots.txt asked for hold from the first request on.
@@ -151,7 +164,7 @@ func (f *fetcher) fill(base known, later bool) {
 		case slices.Contains(suspects, row.URL):
 			f.setAside(i)
 		default:
-			q.Add(g, time.Time{}, f.set.Delay.D(), int32(i))
+			q.Add(g, time.Time{}, h.delay, int32(i))
 		}
 	}
 	q.Close()
@@ -189,7 +202,7 @@ func (f *fetcher) groupOf(row *schema.List) string {
 // a group. A later attempt waits one whole delay: the one before may have asked
 // just now.
 func (f *fetcher) groupState(base known, g string, asked time.Duration, later bool) polite.State {
-	s := stateOf(base.groups[g], max(asked, f.set.Delay.D()))
+	s := stateOf(base.groups[g], max(asked, f.handles.Load().delay))
 	if later {
 		s.NextSlot = latest(s.NextSlot, f.started.Add(s.Delay))
 	}

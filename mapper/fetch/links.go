@@ -71,6 +71,10 @@ func (f *fetcher) link(o *outcome, target, kind string, depth int32, noFollow bo
 		return l
 	}
 	l.DstURL, l.DstDomain = u.URL, f.env.Suffixes.Domain(u.Host)
+	if b := f.handles.Load().blocks.Find(u); b != nil {
+		l.Verdict, l.Rule = schema.LinkBlocked, b.What
+		return l
+	}
 	v := f.scope.Decide(u, l.DstDomain, int(depth))
 	l.Verdict, l.Rule, l.suspicion = v.Code, v.Rule, float32(v.Suspicion)
 	if v.Accepted {

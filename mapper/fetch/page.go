@@ -41,6 +41,9 @@ func (f *fetcher) sendPage(ctx context.Context, g polite.Grant[int32]) (time.Tim
 	if err != nil { // the lists are ours: only damage can do this
 		return now, f.refuse(ctx, g.Item, schema.Malformed, "", err.Error())
 	}
+	if b := f.handles.Load().blocks.Find(u); b != nil {
+		return now, f.refuseBlock(ctx, g.Item, b)
+	}
 	a := f.authorityOf(u)
 	if f.leaveForContact(a, g.Item) {
 		return now, unsent

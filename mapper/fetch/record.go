@@ -59,7 +59,10 @@ func (f *fetcher) recordCut(ctx context.Context, o *outcome, x *answer) {
 	if !x.cut {
 		return
 	}
-	o.Fetch.Reason, o.Fetch.Final = schema.Stopped, false
+	if x.block == nil {
+		o.Fetch.Reason = schema.Stopped
+	}
+	o.Fetch.Final = false
 	f.append(ctx, o)
 }
 

@@ -66,7 +66,7 @@ func (f *fetcher) authorityOf(u weburl.Normal) *authority {
 
 // delayOf is the delay that an authority's robots.txt leads to.
 func (f *fetcher) delayOf(a *authority) time.Duration {
-	d := f.set.Delay.D()
+	d := f.handles.Load().delay
 	if asked, ok := a.rules.Group.CrawlDelay(); ok {
 		d = max(d, asked)
 	}
@@ -114,6 +114,12 @@ func (f *fetcher) sendRobots(ctx context.Context, a *authority) (time.Time, poli
 	}
 	o := f.beginExtra(a, kindRobots, target)
 	x := f.exchange(ctx, u, nil, o)
+	if x.block != nil && hops == 0 {
+		// Its pages are blocked as well, and end so at their turn; of the file
+		// nothing was learned.
+		f.recordCut(ctx, o, x)
+		return x.at, x.manners
+	}
 	if x.noContact {
 		f.mu.Lock()
 		a.noContact = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"seine/formats/layout"
@@ -125,6 +126,8 @@ var errGrace = errors.New("the time for requests in flight is over")
 
 // ask drives the queue until it is done or told to stop.
 func (f *fetcher) ask(ctx context.Context, cancel context.CancelCauseFunc) error {
+	live, _ := f.lease.Live()
+	f.obey(ctx, live) // before the first request: what is blocked by now is not asked for
 	watching, unwatch := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -136,9 +139,16 @@ func (f *fetcher) ask(ctx context.Context, cancel context.CancelCauseFunc) error
 		defer close(prefetched)
 		f.env.Resolver.Prefetch(watching, hosts)
 	}()
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		f.follow(watching)
+	}()
 	err := f.runner.Run(ctx, f.env.Exchanges, f.send)
 	unwatch()
 	<-watched
+	<-following
+	f.refusing.Wait()
 	<-prefetched
 	f.client.CloseIdle()
 	if errors.Is(err, context.Canceled) {
@@ -154,7 +164,7 @@ func (f *fetcher) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	defer report.Stop()
 	var grace <-chan time.Time
 	stop, drain, lost := f.lease.Stop(), f.lease.Drain(), f.lease.Lost()
-	deadline := f.deadline()
+	late := f.late.c
 	begin := func() {
 		f.stopQueue()
 		if grace == nil {
@@ -171,8 +181,8 @@ func (f *fetcher) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-drain:
 			drain = nil
 			begin()
-		case <-deadline:
-			deadline = nil
+		case <-late:
+			late = nil
 			begin()
 		case <-lost:
 			f.stopQueue()
@@ -187,12 +197,15 @@ func (f *fetcher) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-func (f *fetcher) deadline() <-chan time.Time {
-	if f.task.Deadline == 0 {
-		return nil
-	}
-	return time.After(time.Until(fromMS(f.task.Deadline)))
+// signal is a channel that is closed at most once.
+type signal struct {
+	c    chan struct{}
+	once sync.Once
 }
+
+func newSignal() *signal { return &signal{c: make(chan struct{})} }
+
+func (s *signal) fire() { s.once.Do(func() { close(s.c) }) }
 
 // leaveSpool lets the spool go, and removes it when the task has ended.
 func (f *fetcher) leaveSpool(failed error) error {

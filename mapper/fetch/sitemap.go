@@ -59,7 +59,7 @@ func (f *fetcher) sendSitemap(ctx context.Context, g polite.Grant[int32], x extr
 	a := f.authorityOf(u)
 	unsent := polite.Outcome{Kind: polite.Unsent}
 	switch {
-	case f.contactless(a), slices.Contains(f.task.Suspects, x.sitemap):
+	case f.handles.Load().blocks.Find(u) != nil, f.contactless(a), slices.Contains(f.task.Suspects, x.sitemap):
 		return now, unsent
 	case !f.fresh(a, now):
 		// Put back, it would stand before the robots.txt that it waits for.

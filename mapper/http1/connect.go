@@ -21,7 +21,7 @@ func (x *exchange) connect(ctx context.Context) error {
 	overall := x.start.Add(c.set.ExchangeTimeout)
 	if x.conn = c.idle.take(key, peer, x.start); x.conn != nil {
 		x.resp.Reused = true
-		x.conn.begin(x.gate, overall)
+		x.conn.begin(x.gate, x.req.Pace, overall)
 	} else {
 		w, err := x.open(ctx, overall)
 		if err != nil {
@@ -63,8 +63,8 @@ func (x *exchange) open(ctx context.Context, overall time.Time) (*wire, error) {
 		}
 		return nil, failed(ctx, PhaseDial, err, CodeDial)
 	}
-	w := &wire{Conn: nc}
-	w.begin(x.gate, overall)
+	w := newWire(nc)
+	w.begin(x.gate, x.req.Pace, overall)
 	return w, nil
 }
 

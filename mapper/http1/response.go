@@ -30,6 +30,9 @@ type Request struct {
 	// MaxBody replaces that of the settings where it is larger, bytes: some kinds of file may be
 	// longer than a page.
 	MaxBody int64
+	// Pace is told of every read how many bytes it brought, and says for how long nothing more
+	// shall be read; nil: as fast as it comes. That time counts against no limit.
+	Pace func(n int) time.Duration
 }
 
 // Why a body is not whole, in the words of WARC-Truncated.

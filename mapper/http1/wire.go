@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -27,11 +28,24 @@ type wire struct {
 	window time.Duration
 	need   int64
 	got    int64
+
+	pace   func(n int) time.Duration // nil: read as fast as it comes
+	next   time.Time                 // before it nothing is read
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newWire(c net.Conn) *wire { return &wire{Conn: c, closed: make(chan struct{})} }
+
+// Close ends the connection, and a read that waits for its pace.
+func (w *wire) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return w.Conn.Close()
 }
 
 // begin gives the wire to an exchange.
-func (w *wire) begin(gate Gate, overall time.Time) {
-	w.gate, w.overall = gate, overall
+func (w *wire) begin(gate Gate, pace func(n int) time.Duration, overall time.Time) {
+	w.gate, w.pace, w.next, w.overall = gate, pace, time.Time{}, overall
 	w.in, w.out, w.window = 0, 0, 0
 }
 
@@ -60,11 +74,32 @@ func (w *wire) nextWindow(window time.Duration) {
 	w.window, w.got = window, 0
 }
 
+// rest waits until the pace allows another read. The time counts against nothing: it is ours, not
+// the server's.
+func (w *wire) rest() {
+	wait := time.Until(w.next)
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.closed:
+	}
+	w.overall, w.limit = w.overall.Add(wait), w.limit.Add(wait)
+	_ = w.SetDeadline(w.limit)
+}
+
 func (w *wire) Read(p []byte) (int, error) {
 	for {
+		w.rest()
 		n, err := w.Conn.Read(p)
 		w.in += int64(n)
 		w.got += int64(n)
+		if n > 0 && w.pace != nil {
+			w.next = time.Now().Add(w.pace(n))
+		}
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}

@@ -131,7 +131,7 @@ func (q *Queue[T]) verdict(g *group[T]) Why {
 		return WhyRested
 	case g.pages > 0 && g.delay > q.settings.LongDelay:
 		return WhyLongDelay
-	case stop.IsZero() || g.next.Before(stop):
+	case stop.IsZero() || q.held || g.next.Before(stop):
 		return WhyNone
 	case !g.paused.Before(stop):
 		return WhyBackOff

@@ -37,6 +37,7 @@ type Queue[T any] struct {
 	inFlight int
 	closed   bool // Close or Stop was called
 	stopped  bool // Stop was called
+	held     bool // Hold was called, and not Release
 	left     []Left[T]
 }
 
@@ -125,10 +126,10 @@ func (q *Queue[T]) group(name string, notBefore time.Time, delay time.Duration) 
 // is until the next slot, and Forever when only Add or Done can change that. At and after the hard
 // stop everything still waiting is left.
 func (q *Queue[T]) Next(now time.Time) (grant Grant[T], ok bool, wait time.Duration) {
-	if stop := q.settings.HardStop; !q.stopped && !stop.IsZero() && !now.Before(stop) {
+	if stop := q.settings.HardStop; !q.held && !q.stopped && !stop.IsZero() && !now.Before(stop) {
 		q.Stop(WhyStopped)
 	}
-	if len(q.heap) == 0 {
+	if len(q.heap) == 0 || q.held {
 		return grant, false, Forever
 	}
 	g := q.heap[0]

@@ -104,7 +104,7 @@ func dialled(reason schema.Reason) bool {
 	switch reason {
 	case schema.ConnectRefused, schema.ConnectTimeout, schema.Unreachable, schema.TLSCertificate,
 		schema.TLSHandshake, schema.Reset, schema.Disconnected, schema.Timeout, schema.TooSlow,
-		schema.HeaderTooLarge, schema.Malformed:
+		schema.HeaderTooLarge, schema.Malformed, schema.Blocked: // cut off in flight
 		return true
 	}
 	return false

@@ -128,7 +128,7 @@ func compareEntries(a, b *entry) int { return compareFetches(a.fetch, b.fetch) }
 // fetch notes what a row of fetches means.
 func (f *folding) fetch(row *schema.Fetch, what int32) error {
 	fact := rowFact(row, what)
-	if row.RetryAt != 0 {
+	if row.RetryAt != 0 && row.Reason != schema.Blocked { // a block is not the group's back-off
 		group := f.groupKey(fact.key())
 		f.retryAt[group] = max(f.retryAt[group], row.RetryAt)
 	}

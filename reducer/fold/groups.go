@@ -154,7 +154,9 @@ func (f *folding) note(fact *fact) {
 // exchange takes an exchange of the group's, or a decision not to have one.
 func (g *group) exchange(fact *fact) {
 	t := &g.tally
-	t.backoff = max(t.backoff, fact.RetryAt)
+	if fact.Reason != schema.Blocked {
+		t.backoff = max(t.backoff, fact.RetryAt)
+	}
 	if fact.Sent {
 		t.lastAccessed = max(t.lastAccessed, fact.EndedAt)
 	}

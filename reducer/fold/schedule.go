@@ -40,6 +40,11 @@ func (f *folding) due(row *schema.URL, it *item, policy schema.Policy, change st
 			until = f.now + minuteMS
 		}
 		return until, schema.WhyBackoff, nil
+	case schema.DueBlock:
+		if until := it.final.RetryAt; until != 0 {
+			return max(until, f.now), schema.WhyBackoff, nil
+		}
+		return 0, "", nil // until `seine unblock`
 	case schema.DueNever:
 		return 0, "", nil
 	}

@@ -215,7 +215,11 @@ func (s *slow) schedule(row, old *schema.URL, f schema.Fetch, policy schema.Poli
 		row.NextCrawl = now + row.Interval
 	case schema.DueGroup:
 		row.NextCrawl, row.Why = s.retryAt(row.Domain, row.Host), schema.WhyBackoff
-	case schema.DueNever:
+	case schema.DueBlock, schema.DueNever:
+		if policy.Due == schema.DueBlock && f.RetryAt != 0 {
+			row.NextCrawl, row.Why = max(f.RetryAt, now), schema.WhyBackoff
+			break
+		}
 		row.NextCrawl, row.Why, row.Queued, row.QueuedRank = 0, "", 0, 0
 		row.Priority = s.score(row, s.suspicion(row))
 		return
@@ -279,7 +283,7 @@ func (s *slow) suspicion(row *schema.URL) float32 {
 
 func (s *slow) retryAt(domain, host string) (until int64) {
 	for _, f := range s.met.fetches {
-		if s.sameGroup(f.Domain, f.Host, domain, host) {
+		if s.sameGroup(f.Domain, f.Host, domain, host) && f.Reason != schema.Blocked {
 			until = max(until, f.RetryAt)
 		}
 	}
@@ -435,7 +439,9 @@ func (s *slow) domain(key lsm.Key, row schema.Domain,
 		return cmp.Compare(a.StartedAt, b.StartedAt)
 	})
 	for _, f := range asked {
-		row.BackoffUntil = max(row.BackoffUntil, f.RetryAt)
+		if f.Reason != schema.Blocked {
+			row.BackoffUntil = max(row.BackoffUntil, f.RetryAt)
+		}
 		if f.IP != "" {
 			row.LastAccessed = max(row.LastAccessed, f.StartedAt+int64(f.Duration))
 		}

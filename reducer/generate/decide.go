@@ -189,15 +189,19 @@ func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.U
 	if !g.takes(row) {
 		return g.back(*row)
 	}
-	verdict, err := g.judge(row, url)
-	if err != nil {
-		return err
+	normal, err := weburl.Normalize(row.URL, weburl.Options{})
+	if err != nil { // a row of urls is in normal form
+		return fmt.Errorf("URL in the frontier: %w", err)
 	}
-	if !verdict.Accepted {
-		return g.refuse(row, reasonOf(verdict), verdict.Code, verdict.Rule)
+	if b := g.blocks.Find(normal); b != nil {
+		return g.refuse(row, schema.Fetch{Reason: schema.Blocked, Rule: b.What, Detail: b.Reason,
+			RetryAt: b.Until})
+	}
+	if v := g.scope.Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
+		return g.refuse(row, schema.Fetch{Reason: refusal(v), Rule: v.Rule, Detail: v.Code})
 	}
 	if rule := g.rules.forbids(row); rule != "" {
-		return g.refuse(row, schema.RobotsDenied, "", rule)
+		return g.refuse(row, schema.Fetch{Reason: schema.RobotsDenied, Rule: rule})
 	}
 	group := p.groups[g.groupKey(row)]
 	if group.backoff > g.now {
@@ -227,18 +231,8 @@ func (p *partition) keep(group *group, row schema.List) error {
 	return p.kept.Add(row)
 }
 
-// judge asks today's scope. A row of urls is in normal form, so one that does
-// not parse is damage.
-func (g *generation) judge(row *schema.FrontierRow, url *schema.URL) (scope.Verdict, error) {
-	normal, err := weburl.Normalize(row.URL, weburl.Options{})
-	if err != nil {
-		return scope.Verdict{}, fmt.Errorf("URL in the frontier: %w", err)
-	}
-	return g.scope.Decide(normal, row.Domain, int(url.Depth)), nil
-}
-
-// reasonOf is the reason of a verdict that accepts not.
-func reasonOf(v scope.Verdict) schema.Reason {
+// refusal is the reason of a URL that today's scope refuses.
+func refusal(v scope.Verdict) schema.Reason {
 	switch {
 	case v.Code == scope.ByRule:
 		return schema.RuleOut
@@ -248,14 +242,13 @@ func reasonOf(v scope.Verdict) schema.Reason {
 	return schema.OutOfScope
 }
 
-// refuse ends the turn of a URL that takes no place in the round.
-func (g *generation) refuse(row *schema.FrontierRow, reason schema.Reason, detail,
-	rule string) error {
+// refuse ends a URL's turn with a final row that says why it is not listed.
+func (g *generation) refuse(row *schema.FrontierRow, why schema.Fetch) error {
 	g.counts[countRefused]++
-	g.counts[countRefused+"_"+reason]++
-	return g.out.refused.Add(schema.Fetch{Domain: row.Domain, Host: row.Host, URL: row.URL,
-		Round: int64(g.task.Spec.Job), Final: true, Kind: "page", StartedAt: g.now,
-		Reason: reason, Detail: detail, Rule: rule})
+	g.counts[countRefused+"_"+why.Reason]++
+	why.Domain, why.Host, why.URL = row.Domain, row.Host, row.URL
+	why.Round, why.Final, why.Kind, why.StartedAt = int64(g.task.Spec.Job), true, "page", g.now
+	return g.out.refused.Add(why)
 }
 
 func (g *generation) list(row *schema.FrontierRow, url *schema.URL) schema.List {

@@ -55,6 +55,7 @@ type generation struct {
 	settings settings.Settings
 	manifest *lsm.Manifest
 	scope    *scope.Scope
+	blocks   *settings.Blocklist
 	quotas   []int64
 	limits   []int64
 
@@ -82,6 +83,9 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	}
 	g.scope, err = e.Scope(ctx, g.manifest, g.settings, t.Range, g.round.MaxDepth)
 	if err != nil {
+		return nil, err
+	}
+	if g.blocks, err = settings.NewBlocklist(g.settings.Blocks, g.now); err != nil {
 		return nil, err
 	}
 	g.tables = openTables(e, g.manifest)

@@ -45,6 +45,12 @@ func randomSpec(r *rand.Rand) (jobs.Spec, settings.Settings) {
 	if r.IntN(3) == 0 {
 		s.Rules = []string{"-prefix:d1.test/a/", "-regexp:p7$"}
 	}
+	if r.IntN(3) == 0 {
+		s.Blocks = []settings.Block{
+			{What: "domain:d2.test", Reason: "over", By: "o", Until: twin.Now},
+			{What: "domain:d3.test", Reason: "asked", By: "o"},
+			{What: "prefix:www.d2.test/b", Reason: "asked", By: "o", Until: twin.Now + 1}}
+	}
 	ranges := layout.Split(1 + r.IntN(3))
 	return jobs.Spec{Format: 1, Job: 9, Kind: jobs.KindRound, Base: 1, Now: twin.Now, Ranges: ranges,
 		Round: &round}, s

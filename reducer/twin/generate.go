@@ -169,6 +169,19 @@ func (g *generate) decide(row schema.FrontierRow) {
 	if err != nil {
 		panic(err)
 	}
+	for _, b := range g.settings.Blocks {
+		l, err := settings.NewBlocklist([]settings.Block{b}, g.spec.Now)
+		if err != nil {
+			panic(err)
+		}
+		if l.Find(normal) != nil {
+			g.out.Refused = append(g.out.Refused, schema.Fetch{Domain: row.Domain, Host: row.Host,
+				URL: row.URL, Round: int64(g.spec.Job), Final: true, Kind: "page",
+				StartedAt: g.spec.Now, Reason: schema.Blocked, Detail: b.Reason, Rule: b.What,
+				RetryAt: b.Until})
+			return
+		}
+	}
 	if v := g.scope.Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
 		reason := map[string]string{scope.ByRule: schema.RuleOut, scope.OutOfScope: schema.OutOfScope,
 			scope.Scheme: schema.OutOfScope}[v.Code]

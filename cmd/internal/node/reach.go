@@ -34,7 +34,7 @@ func newReach(c *Crawl, scratch string, web Web, connections int) *reach {
 	r := &reach{crawl: c, connections: connections, web: web}
 	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
 		Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
-		Software: Software}
+		Software: Software, Bandwidth: &polite.Bandwidth{}}
 	r.base.Scope = func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error) {
 		base, err := env.Snapshot(ctx, spec.Base)
 		if err != nil {
@@ -58,6 +58,7 @@ func (r *reach) env(ctx context.Context, version uint64) (fetch.Env, error) {
 	if err != nil {
 		return fetch.Env{}, err
 	}
+	r.base.Bandwidth.SetRates(set.Bandwidth, set.DomainBandwidth) // a newer version may change them
 	of := settings.Settings{DNS: set.DNS, AllowNetwork: set.AllowNetwork, Connections: set.Connections,
 		AddressConnections: set.AddressConnections, AddressRate: set.AddressRate}
 	r.mu.Lock()

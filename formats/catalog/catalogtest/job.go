@@ -116,7 +116,7 @@ func (j *Job) Fetch(url string, reason schema.Reason, status int32, edit func(*s
 	}
 	r.RedirectURL = f.RedirectTo
 	r.NextCrawl, r.Queued, r.QueuedRank = f.StartedAt+30*Day, int64(j.N), 100
-	if policy.Due == schema.DueNever {
+	if policy.Due == schema.DueNever || policy.Due == schema.DueBlock {
 		r.NextCrawl, r.Queued, r.QueuedRank, r.Why = 0, 0, 0, ""
 	}
 	j.Put(r)
