@@ -102,6 +102,11 @@ func verbs(a *app) []*cobra.Command {
 		newNormalize(a),
 		newParse(a),
 		newSettings(a),
+		newBlock(a),
+		newUnblock(a),
+		newBlocks(a),
+		newPause(a),
+		newResume(a),
 	}
 }
 

@@ -186,7 +186,7 @@ func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*
 	if !seeds {
 		return nil, nil, false, err
 	}
-	s, err := set.over(a, settings.Settings{})
+	s, _, err := set.over(a, settings.Settings{})
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -200,32 +200,24 @@ func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*
 // putSettings makes what is said beside the crawl its newest settings.
 func (a *app) putSettings(ctx context.Context, c *node.Crawl, set *settingFlags, fresh bool) (settings.Settings,
 	error) {
-	newest, err := c.NewestSettings(ctx)
+	version, changed, err := c.ChangeSettings(ctx, func(stored settings.Settings) (settings.Change, error) {
+		s, from, err := set.over(a, stored)
+		if err != nil {
+			return settings.Change{}, err
+		}
+		return settings.Change{Settings: s, From: from, By: a.user(), At: time.Now().UnixMilli()},
+			contactMissing(s, a.web)
+	})
 	if err != nil {
 		return settings.Settings{}, err
-	}
-	stored, err := c.StoredSettings(ctx, newest)
-	if err != nil {
-		return settings.Settings{}, err
-	}
-	s, err := set.over(a, stored)
-	if err != nil {
-		return s, err
-	}
-	if err := contactMissing(s, a.web); err != nil {
-		return s, err
-	}
-	version, changed, err := c.PutSettings(ctx, s)
-	if err != nil {
-		return s, err
 	}
 	if changed && !fresh {
 		fmt.Fprintf(a.err, "settings: version %d from now on; `seine settings history` shows what changed\n",
 			version)
 	}
-	filled := s.Fill()
-	filled.Version = version
-	return filled, nil
+	s, err := c.Settings(ctx, version)
+	s.Version = version
+	return s, err
 }
 
 // makeScratch is a folder for files of moments, removed by done.

@@ -78,7 +78,10 @@ func (a *app) demo(ctx context.Context, rounds int) error {
 	if err := a.free(c.Store); err != nil {
 		return err
 	}
-	if _, _, err := c.PutSettings(ctx, demoSettings()); err != nil {
+	_, _, err = c.ChangeSettings(ctx, func(settings.Settings) (settings.Change, error) {
+		return settings.Change{Settings: demoSettings(), By: a.user(), At: time.Now().UnixMilli()}, nil
+	})
+	if err != nil {
 		return err
 	}
 	web := demoWeb()

@@ -14,6 +14,7 @@ import (
 	"seine/formats/layout"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
+	"seine/formats/settings"
 	"seine/jobs"
 )
 
@@ -34,18 +35,20 @@ func newStatus(a *app) *cobra.Command {
 
 // standing is what status tells.
 type standing struct {
-	Store    string         `json:"store"`
-	Snapshot uint64         `json:"snapshot"`
-	At       int64          `json:"at"` // ms
-	Settings uint64         `json:"settings"`
-	Known    int64          `json:"known"`
-	Waiting  int64          `json:"waiting"`
-	Waits    node.Waits     `json:"waits"`
-	Process  *dir.Owner     `json:"process,omitempty"`
-	Running  *api.Status    `json:"running,omitempty"`
-	Open     []jobs.Spec    `json:"open,omitempty"` // jobs that a process left open
-	Rounds   []roundSummary `json:"rounds"`
-	Trouble  string         `json:"trouble,omitempty"`
+	Store    string          `json:"store"`
+	Snapshot uint64          `json:"snapshot"`
+	At       int64           `json:"at"` // ms
+	Settings uint64          `json:"settings"`
+	Paused   *settings.Pause `json:"paused,omitempty"`
+	Blocks   int             `json:"blocks,omitempty"` // in force
+	Known    int64           `json:"known"`
+	Waiting  int64           `json:"waiting"`
+	Waits    node.Waits      `json:"waits"`
+	Process  *dir.Owner      `json:"process,omitempty"`
+	Running  *api.Status     `json:"running,omitempty"`
+	Open     []jobs.Spec     `json:"open,omitempty"` // jobs that a process left open
+	Rounds   []roundSummary  `json:"rounds"`
+	Trouble  string          `json:"trouble,omitempty"`
 }
 
 func (a *app) status(ctx context.Context) error {
@@ -60,8 +63,15 @@ func (a *app) status(ctx context.Context) error {
 	}
 	now := time.Now()
 	s := standing{Store: c.Store.URL, Snapshot: head.N, At: head.Now, Known: head.Known, Waiting: head.Waiting}
-	if s.Settings, err = c.NewestSettings(ctx); err != nil {
+	set, err := stored(ctx, c, 0)
+	if err != nil {
 		return err
+	}
+	s.Settings, s.Paused = set.Version, set.Paused
+	for _, b := range set.Blocks {
+		if b.Holds(now.UnixMilli()) {
+			s.Blocks++
+		}
 	}
 	if s.Waits, err = c.Waits(ctx, head, node.Cut{Now: nextNow(head, now)}); err != nil {
 		return err
@@ -118,6 +128,12 @@ func (a *app) process(ctx context.Context, c *node.Crawl, last uint64, s *standi
 func (a *app) printStanding(s standing, now time.Time) error {
 	w := a.out
 	fmt.Fprintf(w, "%s: snapshot %d of %s, settings %d\n", s.Store, s.Snapshot, clock(s.At, now), s.Settings)
+	if s.Paused != nil {
+		fmt.Fprintln(w, pauseText(s.Paused, now)+"; `seine resume` lets it go on")
+	}
+	if s.Blocks > 0 {
+		fmt.Fprintf(w, "%d blocked; `seine blocks` lists them\n", s.Blocks)
+	}
 	fmt.Fprintf(w, "%d URLs known, %d wait\n", s.Known, s.Waits.Total())
 	for _, line := range waitLines(s.Waits, now) {
 		fmt.Fprintln(w, "  "+line)

@@ -39,6 +39,11 @@ type crawler struct {
 // is due, and an exitError when a limit ends it.
 func (r *crawler) run(ctx context.Context, seeds *seedFile) error {
 	r.total = ui.Ended(nil)
+	if paused, err := pausedLine(ctx, r.crawl); err != nil {
+		return err
+	} else if paused != "" {
+		r.bars.Say("%s", paused)
+	}
 	if err := r.finishOpen(ctx); err != nil {
 		return err
 	}
@@ -112,7 +117,7 @@ func (r *crawler) settle(ctx context.Context) error {
 		if err != nil {
 			return orCause(ctx, err)
 		}
-		if st.Idle || len(st.Queued) > 0 || r.app.coordinator != "" {
+		if st.Idle || st.Paused != nil || len(st.Queued) > 0 || r.app.coordinator != "" {
 			return nil
 		}
 		if len(st.Open) > 0 {

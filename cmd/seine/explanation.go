@@ -95,9 +95,18 @@ func (e *explanation) scope(ctx context.Context) error {
 }
 
 func (e *explanation) blocks(context.Context) error {
-	if e.row.Reason == schema.Blocked {
-		e.stop("block", "blocked on request")
-	} else {
+	list, err := settings.NewBlocklist(e.settings.Blocks, e.now.UnixMilli())
+	if err != nil {
+		return err
+	}
+	b := list.Find(e.url)
+	switch {
+	case b != nil:
+		e.stop("block", "%s; `seine unblock %s` lifts it", blockText(*b, e.now), b.What)
+	case e.row.Reason == schema.Blocked && e.row.Queued == 0:
+		e.stop("block", "it was blocked when its turn came, and is not any more; `seine requeue %s` makes it due",
+			e.url.URL)
+	default:
 		e.say("block", "not blocked")
 	}
 	return nil

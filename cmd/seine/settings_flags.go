@@ -142,14 +142,23 @@ func defaultTexts() map[string]string {
 }
 
 // over applies what is said beside the crawl to its newest stored settings: a
-// flag before a variable before the file before what is stored.
-func (f *settingFlags) over(a *app, stored settings.Settings) (settings.Settings, error) {
-	s, err := f.fromFile(stored)
-	if err != nil {
-		return s, usage(err)
+// flag before a variable before the file before what is stored. from says what
+// brought each value that differs.
+func (f *settingFlags) over(a *app, stored settings.Settings) (s settings.Settings, from map[string]string,
+	err error) {
+	from = map[string]string{}
+	if s, err = f.fromFile(stored); err != nil {
+		return s, nil, usage(err)
 	}
+	for _, name := range settings.Differing(stored, s) {
+		from[name] = f.file()
+	}
+	before := s
 	if err := s.FromEnviron(a.environ); err != nil {
-		return s, usage(err)
+		return s, nil, usage(err)
+	}
+	for _, name := range settings.Differing(before, s) {
+		from[name] = "SEINE_" + strings.ToUpper(name)
 	}
 	for _, k := range settings.Keys() {
 		name := flagName(k.Name)
@@ -157,13 +166,22 @@ func (f *settingFlags) over(a *app, stored settings.Settings) (settings.Settings
 			continue
 		}
 		if err := f.set(&s, k); err != nil {
-			return s, usagef("--%s: %w", name, err)
+			return s, nil, usagef("--%s: %w", name, err)
 		}
+		from[k.Name] = "--" + name
 	}
 	if err := s.Fill().Validate(); err != nil {
-		return s, usagef("%w; `seine settings --help` lists them, with their defaults", err)
+		return s, nil, usagef("%w; `seine settings --help` lists them, with their defaults", err)
 	}
-	return s, nil
+	return s, from, nil
+}
+
+// file is the YAML file of settings.
+func (f *settingFlags) file() string {
+	if f.config != "" {
+		return f.config
+	}
+	return "seine.yaml"
 }
 
 // set takes a flag over. A rule may hold commas, so rules are not split.
@@ -176,10 +194,7 @@ func (f *settingFlags) set(s *settings.Settings, k settings.Key) error {
 }
 
 func (f *settingFlags) fromFile(base settings.Settings) (settings.Settings, error) {
-	path := f.config
-	if path == "" {
-		path = "seine.yaml"
-	}
+	path := f.file()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && f.config == "" {
 		return base, nil

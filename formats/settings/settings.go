@@ -10,6 +10,12 @@ import "time"
 type Settings struct {
 	Version uint64 `yaml:"-" json:"version"`
 
+	// By, At (ms) and Origins say who put the version, when, and where each value
+	// comes from.
+	By      string            `yaml:"-" json:"by,omitempty"`
+	At      int64             `yaml:"-" json:"at,omitempty"`
+	Origins map[string]Origin `yaml:"-" json:"origins,omitempty"`
+
 	// Blocks and Paused are put by verbs of their own.
 	Blocks []Block `yaml:"-" json:"blocks,omitempty"`
 	Paused *Pause  `yaml:"-" json:"paused,omitempty"`

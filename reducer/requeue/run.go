@@ -70,7 +70,11 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 		return nil, err
 	}
 	defer r.out.abort()
-	if err := r.all(ctx); err != nil {
+	take := r.all
+	if gone := t.Spec.Requeue.Unblocked; len(gone) > 0 {
+		take = func(ctx context.Context) error { return r.unblocked(ctx, gone) }
+	}
+	if err := take(ctx); err != nil {
 		return nil, err
 	}
 	return r.end, r.out.finish(ctx, r.end)

@@ -170,12 +170,11 @@ func (c *Crawl) SettingsAfter(ctx context.Context, known uint64) (uint64, error)
 	}
 }
 
-// PutSettings makes s the newest version, unless it says what the newest says
-// already; it returns the version that holds.
-func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version uint64, changed bool, err error) {
-	if err := s.Fill().Validate(); err != nil {
-		return 0, false, err
-	}
+// ChangeSettings puts the version that change makes of the newest, unless it says
+// nothing new; it returns the version that holds. When somebody else puts one
+// meanwhile, change is asked again, so that no change is lost.
+func (c *Crawl) ChangeSettings(ctx context.Context,
+	change func(newest settings.Settings) (settings.Change, error)) (version uint64, changed bool, err error) {
 	for {
 		newest, err := c.NewestSettings(ctx)
 		if err != nil {
@@ -185,11 +184,17 @@ func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version u
 		if err != nil {
 			return 0, false, err
 		}
-		same, err := equalSettings(old, s)
-		if err != nil || same {
-			return newest, false, err
+		to, err := change(old)
+		if err != nil {
+			return 0, false, err
 		}
-		s.Version = newest + 1
+		if err := to.Fill().Validate(); err != nil {
+			return 0, false, err
+		}
+		s, changed := to.After(old, newest+1)
+		if !changed {
+			return newest, false, nil
+		}
 		b, err := s.Encode()
 		if err != nil {
 			return 0, false, err
@@ -199,11 +204,4 @@ func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version u
 			return s.Version, true, err
 		}
 	}
-}
-
-func equalSettings(a, b settings.Settings) (bool, error) {
-	a.Version, b.Version = 0, 0
-	x, err1 := a.Encode()
-	y, err2 := b.Encode()
-	return string(x) == string(y), errors.Join(err1, err2)
 }

@@ -89,7 +89,7 @@ func (l *Ledger) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	specs, err := l.openSpecs(ctx, head)
+	specs, err := l.OpenSpecs(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -105,9 +105,9 @@ func (l *Ledger) known(ctx context.Context) error {
 	return l.look(ctx)
 }
 
-// openSpecs are the specs above the newest committed job: jobs commit in the
+// OpenSpecs are the specs above the newest committed job: jobs commit in the
 // order of their numbers, so they are all that is open.
-func (l *Ledger) openSpecs(ctx context.Context, head *lsm.Manifest) ([]jobs.Spec, error) {
+func (l *Ledger) OpenSpecs(ctx context.Context, head *lsm.Manifest) ([]jobs.Spec, error) {
 	var specs []jobs.Spec
 	for n := head.Job + 1; ; n++ {
 		spec, err := l.spec(ctx, n)

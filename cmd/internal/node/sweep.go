@@ -51,7 +51,7 @@ func (c *Crawl) Sweep(ctx context.Context, o sweep.Options) (sweep.Report, error
 		return sweep.Report{}, err
 	}
 	o.Epoch = max(head.Epoch, 1)
-	o.Open, err = NewLedger(c, scratch).openSpecs(ctx, head)
+	o.Open, err = NewLedger(c, scratch).OpenSpecs(ctx, head)
 	if err != nil {
 		return sweep.Report{}, err
 	}

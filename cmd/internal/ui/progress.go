@@ -123,6 +123,8 @@ func Line(job api.Job, now time.Time) string {
 		return name + ": blocked: " + failures(job)
 	case job.Phase == "publishing":
 		return name + ": committing"
+	case job.Held:
+		return name + " " + string(job.Stage) + ": paused"
 	case job.Stage != jobs.StageFetch:
 		return fmt.Sprintf("%s %s: %s", name, job.Stage, tasks(job))
 	}
@@ -170,6 +172,9 @@ func Lines(job api.Job, now time.Time) []string {
 	}
 	if job.Phase == "publishing" {
 		lines = append(lines, "  committing")
+	}
+	if job.Held {
+		lines = append(lines, "  paused; `seine resume` lets it go on")
 	}
 	if failed := failures(job); failed != "" {
 		lines = append(lines, "  "+failed)
