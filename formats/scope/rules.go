@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,6 +23,22 @@ type ruleSet struct {
 type indexedRegexp struct {
 	index int
 	re    *regexp.Regexp
+}
+
+// CheckRules says what is wrong with rules as they are written: every fault.
+func CheckRules(texts []string) error {
+	var rules []Rule
+	var faults []error
+	for _, text := range texts {
+		r, err := ParseRule(text)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		rules = append(rules, r)
+	}
+	_, bad := newRuleSet(rules)
+	return errors.Join(append(faults, bad...)...)
 }
 
 // newRuleSet compiles rules and returns every fault.

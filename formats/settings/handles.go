@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"seine/formats/scope"
 )
 
 // Block keeps requests away from a domain, a host or what starts with a prefix.
@@ -57,9 +59,12 @@ func (s Settings) contradictions() (faults []error) {
 	return faults
 }
 
-// blockFaults checks what no verb lets in: a damaged or hand-made version.
-func (s Settings) blockFaults() (faults []error) {
+// ruleFaults checks rules, and what no verb lets in: damaged blocks or pauses.
+func (s Settings) ruleFaults() (faults []error) {
 	if _, err := NewBlocklist(s.Blocks, math.MinInt64); err != nil {
+		faults = append(faults, err)
+	}
+	if err := scope.CheckRules(s.Rules); err != nil {
 		faults = append(faults, err)
 	}
 	if p := s.Paused; p != nil && p.At <= 0 {

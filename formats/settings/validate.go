@@ -43,7 +43,7 @@ func (s Settings) Validate() error {
 		fault("contact: %q must be one line without parentheses: a URL or a mail address", s.Contact)
 	}
 	faults = append(faults, s.contradictions()...)
-	faults = append(faults, s.blockFaults()...)
+	faults = append(faults, s.ruleFaults()...)
 	faults = append(faults, s.networkFaults()...)
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("settings: %w", err)
