@@ -170,6 +170,14 @@ func (c *Crawl) SettingsAfter(ctx context.Context, known uint64) (uint64, error)
 	}
 }
 
+// PutSettings makes s the newest version, whatever the newest says, unless it says
+// the same.
+func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version uint64, changed bool, err error) {
+	return c.ChangeSettings(ctx, func(settings.Settings) (settings.Change, error) {
+		return settings.Change{Settings: s}, nil
+	})
+}
+
 // ChangeSettings puts the version that change makes of the newest, unless it says
 // nothing new; it returns the version that holds. When somebody else puts one
 // meanwhile, change is asked again, so that no change is lost.
