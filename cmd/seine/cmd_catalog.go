@@ -131,5 +131,13 @@ func (l *looking) views(ctx context.Context, newest bool, path func(layout.Key) 
 			return nil, err
 		}
 	}
-	return catalog.Views(l.head, open, path), nil
+	s, err := stored(ctx, l.Crawl, 0)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]catalog.Block, len(s.Blocks))
+	for i, b := range s.Blocks {
+		blocks[i] = catalog.Block{What: b.What, Reason: b.Reason, By: b.By, At: b.At, Until: b.Until}
+	}
+	return append(catalog.Views(l.head, open, path), catalog.Blocks(blocks)), nil
 }

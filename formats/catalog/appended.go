@@ -23,7 +23,6 @@ var appended = []appendTable{
 	{schema.Fetches, rowFetch, "A decision or an exchange; a URL's turn in a round ends with one final row."},
 	{schema.Links, rowLink, "A link as found, with what was decided about it."},
 	{schema.Seeds, rowSeed, "A seed as injected."},
-	{schema.Blocks, rowBlock, "What is blocked, why, by whom."},
 	{schema.DeadLetters, rowDeadLetter, "A URL given up, with its reasons."},
 	{schema.Rounds, rowRound, "A job as it ended."},
 }

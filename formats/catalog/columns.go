@@ -22,20 +22,9 @@ var (
 	rowFetch      = reflect.TypeFor[schema.Fetch]()
 	rowLink       = reflect.TypeFor[schema.Link]()
 	rowSeed       = reflect.TypeFor[schema.Seed]()
-	rowBlock      = reflect.TypeFor[Block]()
 	rowDeadLetter = reflect.TypeFor[schema.DeadLetter]()
 	rowRound      = reflect.TypeFor[schema.RoundRow]()
 )
-
-// Block is a row of blocks: what is blocked, why, by whom.
-type Block struct {
-	Kind  string `parquet:"kind,dict"` // domain, host, prefix, url
-	Value string `parquet:"value"`
-	Why   string `parquet:"why,optional"`
-	By    string `parquet:"by,optional"`
-	At    int64  `parquet:"at,timestamp(millisecond:utc)"`
-	Round int64  `parquet:"round,dict"`
-}
 
 // column is a column of a table as DuckDB sees it.
 type column struct {

@@ -100,9 +100,10 @@ func TestSameColumnsInEverySnapshot(t *testing.T) {
 	lists, chunks := catalogtest.OpenRound(b)
 	full, empty := duckdb(t), duckdb(t)
 	path := paths(t, b.Store)
-	views := catalog.Views(b.Manifest, &catalog.OpenRounds{Lists: lists, Chunks: chunks}, path)
+	views := append(catalog.Views(b.Manifest, &catalog.OpenRounds{Lists: lists, Chunks: chunks}, path),
+		catalog.Blocks([]catalog.Block{{What: "prefix:a.test/o'x:y/", Reason: "--", By: "me", At: 1}}))
 	create(t, full, views)
-	create(t, empty, catalog.Views(lsm.Empty(), nil, path))
+	create(t, empty, append(catalog.Views(lsm.Empty(), nil, path), catalog.Blocks(nil)))
 	for _, v := range views {
 		t.Run(v.Name, func(t *testing.T) {
 			want := describe(t, full, v.Name)
@@ -112,7 +113,7 @@ func TestSameColumnsInEverySnapshot(t *testing.T) {
 			if n := rows(t, empty, "SELECT count(*) FROM "+v.Name); n[0] != "0" {
 				t.Errorf("%s rows in the empty view", n[0])
 			}
-			if n := rows(t, full, "SELECT count(*) FROM "+v.Name); n[0] == "0" && v.Name != "blocks" {
+			if n := rows(t, full, "SELECT count(*) FROM "+v.Name); n[0] == "0" {
 				t.Error("no row in the full view")
 			}
 			rows(t, full, "SELECT * FROM "+v.Name) // every column can be read
@@ -257,5 +258,20 @@ func TestUnfolded(t *testing.T) {
 				t.Errorf("rows (-folded +unfolded):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestBlocks: the view says what was blocked, whatever is in the texts.
+func TestBlocks(t *testing.T) {
+	db := duckdb(t)
+	exec(t, db, catalog.Blocks([]catalog.Block{
+		{What: "prefix:a.test/o'x:y/", Reason: "they'd asked; DROP", By: "me", At: 1000},
+		{What: "domain:b.test", At: 0, Until: 60_000},
+	}).Create())
+	got := rows(t, db, `SELECT concat_ws('|', kind, value, reason, "by", epoch_ms("at"), epoch_ms(until))
+		FROM blocks ORDER BY kind DESC`)
+	want := []string{"prefix|a.test/o'x:y/|they'd asked; DROP|me|1000", "domain|b.test|||0|60000"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
 	}
 }

@@ -29,10 +29,12 @@ const (
 	Fetches     = "fetches"
 	Links       = "links"
 	Seeds       = "seeds"
-	Blocks      = "blocks"
 	DeadLetters = "dead_letters"
 	Rounds      = "rounds"
 )
+
+// Blocks is a view, not a table: what is blocked is said by the settings.
+const Blocks = "blocks"
 
 // Objects that live between the tasks of one round.
 const (

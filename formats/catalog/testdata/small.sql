@@ -181,13 +181,6 @@ SELECT t.domain, t.host, t.url, t.raw, t.injected_at, t.priority, t.tag, t.metad
 FROM read_parquet([
     '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet'], hive_partitioning = false) AS t;
 
--- What is blocked, why, by whom.
-CREATE OR REPLACE VIEW blocks AS
-SELECT CAST(NULL AS VARCHAR) AS kind, CAST(NULL AS VARCHAR) AS value,
-  CAST(NULL AS VARCHAR) AS why, CAST(NULL AS VARCHAR) AS by,
-  CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS at, CAST(NULL AS BIGINT) AS round
-WHERE false;
-
 -- A URL given up, with its reasons.
 CREATE OR REPLACE VIEW dead_letters AS
 SELECT t.domain, t.host, t.url, t.round, t.at, t.reason, t.detail, t.http_status,
