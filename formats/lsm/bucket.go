@@ -1,23 +1,34 @@
 package lsm
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unsafe"
 )
 
-// bucket is the keys of one partition, as they came.
+// bucket is the keys of one partition, as they came: records one after the other
+// in chunks, so that growing moves nothing and one bucket takes another's chunks.
 type bucket struct {
-	arena []byte
-	urls  []url
+	full [][]byte
+	tail []byte // takes the next record
+	n    int    // records
 }
+
+// A chunk is twice as large as the one before, within these bounds in bytes; more
+// where one record needs more.
+const (
+	minChunk = 4 << 10
+	maxChunk = 256 << 10
+)
 
 // maxName is the longest domain or host in bytes.
 const maxName = 1<<14 - 1
 
-// A record's word says, until it is grouped, where its names are. The host is
-// found within the URL, most of the time, and the domain at the host's end; else
-// they are stored before the URL, domain first.
+// A record is a word, the length of the URL in four bytes (both little-endian), and
+// the URL. The word says where the names are. The host is found within the URL,
+// most of the time, and the domain at the host's end; else they are stored before
+// the URL, domain first.
 //
 //	bits 0-13 length of the domain, 14-27 of the host,
 //	28-43 place of the host in the URL plus 1 (0: stored), 44 domain is stored
@@ -25,69 +36,75 @@ const (
 	nameBits   = 14
 	placeShift = 2 * nameBits
 	ownShift   = placeShift + 16
+
+	recordHead = 8 + 4
 )
 
 // add stores a key and returns how many bytes it took.
 func (b *bucket) add(k Key) int64 {
-	before := len(b.arena)
-	// Doubling copies each byte about once; append alone grows large slices by a
-	// quarter.
-	if need := len(k.Domain) + len(k.Host) + len(k.URL); before+need > cap(b.arena) {
-		b.arena = slices.Grow(b.arena, max(need, before, 4<<10))
-	}
-	if len(b.urls) == cap(b.urls) {
-		b.urls = slices.Grow(b.urls, max(len(b.urls), 64))
+	need := recordHead + len(k.Domain) + len(k.Host) + len(k.URL)
+	if cap(b.tail)-len(b.tail) < need {
+		b.grow(need)
 	}
 	word := uint64(len(k.Domain)) | uint64(len(k.Host))<<nameBits
+	domain, host := "", ""
 	if !strings.HasSuffix(k.Host, k.Domain) {
 		word |= 1 << ownShift
-		b.arena = append(b.arena, k.Domain...)
+		domain = k.Domain
 	}
 	if at := strings.Index(k.URL[:min(len(k.URL), 8)], "//"); at >= 0 && strings.HasPrefix(k.URL[at+2:], k.Host) {
 		word |= uint64(at+3) << placeShift
 	} else {
-		b.arena = append(b.arena, k.Host...)
+		host = k.Host
 	}
-	b.urls = append(b.urls, url{word: word, off: uint32(len(b.arena)), len: uint32(len(k.URL))})
-	b.arena = append(b.arena, k.URL...)
-	return int64(len(b.arena) - before)
+	t := binary.LittleEndian.AppendUint64(b.tail, word)
+	t = binary.LittleEndian.AppendUint32(t, uint32(len(k.URL)))
+	t = append(append(append(t, domain...), host...), k.URL...)
+	took := len(t) - len(b.tail)
+	b.tail = t
+	b.n++
+	return int64(took)
+}
+
+// grow begins a chunk that has room for need bytes.
+func (b *bucket) grow(need int) {
+	if len(b.tail) > 0 {
+		b.full = append(b.full, b.tail)
+	}
+	b.tail = make([]byte, 0, max(need, min(max(2*cap(b.tail), minChunk), maxChunk)))
 }
 
 // absorb takes the keys of another bucket.
 func (b *bucket) absorb(o *bucket) {
-	shift := uint32(len(b.arena))
-	b.arena = append(b.arena, o.arena...)
-	b.urls = slices.Grow(b.urls, len(o.urls))
-	for _, u := range o.urls {
-		u.off += shift
-		b.urls = append(b.urls, u)
+	b.full = append(b.full, o.full...)
+	if len(o.tail) > 0 {
+		b.full = append(b.full, o.tail)
 	}
+	b.n += o.n
 }
 
-// string is a piece of the arena, which does not change while keys are emitted.
-func (b *bucket) string(off, n uint32) string {
-	piece := b.arena[off : off+n]
-	return unsafe.String(unsafe.SliceData(piece), len(piece))
-}
+// text is bytes of a chunk as a string: a record does not change once it is there.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-func (b *bucket) text(u *url) string { return b.string(u.off, u.len) }
-
-// names are the domain and host of an ungrouped record.
-func (b *bucket) names(u *url) hostName {
-	domain := uint32(u.word & maxName)
-	host := uint32(u.word >> nameBits & maxName)
-	at := u.off - host
-	own := at
-	if place := uint32(u.word >> placeShift & 0xffff); place > 0 {
-		at, own = u.off+place-1, u.off
+// record takes the first record off a chunk.
+func record(c []byte) (u url, name hostName, rest []byte) {
+	word := binary.LittleEndian.Uint64(c)
+	n := int(binary.LittleEndian.Uint32(c[8:]))
+	c = c[recordHead:]
+	domain, host := int(word&maxName), int(word>>nameBits&maxName)
+	if word>>ownShift == 1 {
+		name.domain, c = text(c[:domain]), c[domain:]
 	}
-	h := hostName{host: b.string(at, host)}
-	if u.word>>ownShift == 1 {
-		h.domain = b.string(own-domain, domain)
+	place := int(word >> placeShift & 0xffff)
+	if place == 0 {
+		name.host, c = text(c[:host]), c[host:]
 	} else {
-		h.domain = h.host[host-domain:]
+		name.host = text(c[place-1 : place-1+host])
 	}
-	return h
+	if word>>ownShift == 0 {
+		name.domain = name.host[host-domain:]
+	}
+	return url{at: unsafe.SliceData(c[:n]), len: uint32(n)}, name, c[n:]
 }
 
 // hostName is all of a key but partition and URL.
@@ -95,32 +112,47 @@ type hostName struct{ domain, host string }
 
 // grouping is memory for one bucket at a time.
 type grouping struct {
-	ids   map[hostName]int32
-	hosts []hostName
-	order []int32
-	at    []int
-	ends  []int
-	urls  []url
+	ids     map[hostName]int32
+	hosts   []hostName
+	order   []int32
+	at      []int
+	ends    []int
+	urls    []url // as they came
+	grouped []url // by host
 }
 
-// group brings the records of each host together, in the order of hosts.
-func (g *grouping) group(b *bucket) {
+// read takes the bucket's records apart and numbers their hosts.
+func (g *grouping) read(b *bucket) {
 	if g.ids == nil {
 		g.ids = map[hostName]int32{}
 	}
 	clear(g.ids)
 	g.hosts, g.order, g.at, g.ends = g.hosts[:0], g.order[:0], g.at[:0], g.ends[:0]
-	for i := range b.urls {
-		name := b.names(&b.urls[i])
-		id, ok := g.ids[name]
-		if !ok {
-			id = int32(len(g.hosts))
-			g.ids[name] = id
-			g.hosts, g.order, g.at = append(g.hosts, name), append(g.order, id), append(g.at, 0)
+	g.urls = slices.Grow(g.urls[:0], b.n)
+	for i := range len(b.full) + 1 {
+		chunk := b.tail
+		if i < len(b.full) {
+			chunk = b.full[i]
 		}
-		b.urls[i].host = id
-		g.at[id]++
+		for len(chunk) > 0 {
+			u, name, rest := record(chunk)
+			chunk = rest
+			id, ok := g.ids[name]
+			if !ok {
+				id = int32(len(g.hosts))
+				g.ids[name] = id
+				g.hosts, g.order, g.at = append(g.hosts, name), append(g.order, id), append(g.at, 0)
+			}
+			u.host = id
+			g.at[id]++
+			g.urls = append(g.urls, u)
+		}
 	}
+}
+
+// group brings the records of each host together, in the order of hosts.
+func (g *grouping) group(b *bucket) {
+	g.read(b)
 	slices.SortFunc(g.order, func(x, y int32) int {
 		if c := strings.Compare(g.hosts[x].domain, g.hosts[y].domain); c != 0 {
 			return c
@@ -134,11 +166,10 @@ func (g *grouping) group(b *bucket) {
 		next += n
 		g.ends = append(g.ends, next)
 	}
-	g.urls = slices.Grow(g.urls[:0], len(b.urls))[:len(b.urls)]
-	for i := range b.urls {
-		id := b.urls[i].host
-		g.urls[g.at[id]] = b.urls[i]
-		g.at[id]++
+	g.grouped = slices.Grow(g.grouped[:0], len(g.urls))[:len(g.urls)]
+	for _, u := range g.urls {
+		g.grouped[g.at[u.host]] = u
+		g.at[u.host]++
 	}
 }
 
@@ -147,13 +178,13 @@ func (b *bucket) sorted(partition uint16, g *grouping, emit func(Key) error) err
 	g.group(b)
 	start := 0
 	for i, id := range g.order {
-		urls := g.urls[start:g.ends[i]]
+		urls := g.grouped[start:g.ends[i]]
 		start = g.ends[i]
-		b.sortURLs(urls)
+		sortURLs(urls)
 		h := &g.hosts[id]
 		last := ""
 		for j := range urls {
-			u := b.text(&urls[j])
+			u := urls[j].text()
 			if j > 0 && u == last {
 				continue
 			}

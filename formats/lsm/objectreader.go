@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 
 	"seine/formats/bloom"
 	"seine/formats/layout"
@@ -314,24 +315,40 @@ func parseKeys(n int, key func(i int) []byte) ([]Key, error) {
 // assign gives each key that may be there, by the filter if there is one, to its
 // page.
 func (or *objectReader[R]) assign(pages []bloom.Page, firsts []Key, c []int32, filter *bloom.Filter) {
-	p, last := 0, -1
-	for _, i := range c {
-		key := &or.r.keys[i]
-		for p+1 < len(firsts) && firsts[p+1].Compare(*key) <= 0 {
+	for p := 0; len(c) > 0; {
+		for p+1 < len(firsts) && firsts[p+1].Compare(or.r.keys[c[0]]) <= 0 {
 			p++
 		}
-		if filter != nil {
-			if or.encoded = key.Append(or.encoded[:0]); !filter.MayHold(or.encoded) {
-				continue
+		n := len(c)
+		if p+1 < len(firsts) {
+			n = or.before(c, firsts[p+1])
+		}
+		lo := len(or.chosen)
+		for _, i := range c[:n] {
+			if filter != nil {
+				if or.encoded = or.r.keys[i].Append(or.encoded[:0]); !filter.MayHold(or.encoded) {
+					continue
+				}
 			}
+			or.chosen = append(or.chosen, i)
 		}
-		if p != last {
-			or.work = append(or.work, pageWork{pages[p].Row, pages[p].Rows, len(or.chosen), len(or.chosen)})
-			last = p
+		if lo < len(or.chosen) {
+			or.work = append(or.work, pageWork{pages[p].Row, pages[p].Rows, lo, len(or.chosen)})
 		}
-		or.chosen = append(or.chosen, i)
-		or.work[len(or.work)-1].hi = len(or.chosen)
+		c = c[n:]
 	}
+}
+
+// before is how many of the keys are less than one that is near: doubling steps,
+// then halving.
+func (or *objectReader[R]) before(c []int32, key Key) int {
+	less := func(i int) bool { return or.r.keys[c[i]].Compare(key) < 0 }
+	lo, hi := 0, 1
+	for hi < len(c) && less(hi) {
+		lo, hi = hi, 2*hi
+	}
+	hi = min(hi, len(c))
+	return lo + sort.Search(hi-lo, func(i int) bool { return !less(lo + i) })
 }
 
 // planByPartition chooses, without a sidecar, all pages of the candidates'

@@ -30,15 +30,37 @@ func filterPays(touched, n int, known float64) bool {
 	return filterCost+float64(n)*testCost+left*pageCost < float64(touched)*pageCost
 }
 
-// prober finds the rows of a page whose string is a candidate's.
+// prober finds the rows of a page whose string is a candidate's. Most rows are
+// not: a bit set by a glance at a string's length and end turns most of them away,
+// a hash table tells the rest.
 type prober struct {
-	seed   maphash.Seed
-	ready  bool
-	match  []string
-	chosen []int32 // into match
-	table  []int32 // index into chosen, plus 1
-	mask   uint64
-	lens   [4]uint64 // bit l%256 is set where a candidate has length l
+	seed    maphash.Seed
+	ready   bool
+	match   []string
+	chosen  []int32 // into match
+	table   []int32 // index into chosen, plus 1
+	mask    uint64
+	glances [glanceBits / 64]uint64
+}
+
+// glanceBits is 32 for each candidate, of which there are rarely more than 256
+// to a page.
+const glanceBits = 1 << 13
+
+// glance is a bit for a string. Many URLs may end alike; then the table does all.
+func glance[S string | []byte](s S) uint32 {
+	h := uint64(len(s))
+	if n := len(s); n >= 16 {
+		h += word(s[n-8:])*0x9e3779b97f4a7c15 ^ word(s[n-16:])*0xc2b2ae3d27d4eb4f
+	}
+	return uint32(h * 0x9e3779b97f4a7c15 >> (64 - 13))
+}
+
+// word is the first eight bytes of s.
+func word[S string | []byte](s S) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // few is up to how many candidates are compared without a hash table.
@@ -46,10 +68,11 @@ const few = 3
 
 // load prepares for a page with the chosen candidates.
 func (p *prober) load(match []string, chosen []int32) {
-	p.match, p.chosen, p.lens = match, chosen, [4]uint64{}
+	p.match, p.chosen = match, chosen
+	clear(p.glances[:])
 	for _, i := range chosen {
-		n := len(match[i])
-		p.lens[n>>6&3] |= 1 << (n & 63)
+		g := glance(match[i])
+		p.glances[g/64] |= 1 << (g % 64)
 	}
 	if len(chosen) <= few {
 		return
@@ -82,10 +105,9 @@ func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which [
 	found := 0
 	from := page.Offsets[0]
 	for i, to := range page.Offsets[1:] {
-		n := to - from
 		s := page.Data[from:to]
 		from = to
-		if p.lens[n>>6&3]>>(n&63)&1 == 0 {
+		if g := glance(s); p.glances[g/64]>>(g%64)&1 == 0 {
 			continue
 		}
 		k := p.find(s)

@@ -15,21 +15,21 @@ import (
 // insertion is the size up to which insertion sort is faster.
 const insertion = 12
 
-func (s *bucket) sortURLs(g []url) {
+func sortURLs(g []url) {
 	if len(g) < 2 {
 		return
 	}
-	depth := s.common(g)
-	s.load(g, depth)
-	s.quicksort(g, depth)
+	depth := common(g)
+	load(g, depth)
+	quicksort(g, depth)
 }
 
 // common is the length of the beginning that all of g share.
-func (s *bucket) common(g []url) int {
-	first := s.text(&g[0])
+func common(g []url) int {
+	first := g[0].text()
 	n := len(first)
 	for i := 1; i < len(g) && n > 0; i++ {
-		u := s.text(&g[i])
+		u := g[i].text()
 		n = min(n, len(u))
 		if u[:n] == first[:n] {
 			continue
@@ -44,9 +44,9 @@ func (s *bucket) common(g []url) int {
 }
 
 // load caches the eight bytes from depth on; beyond the end are zeros.
-func (s *bucket) load(g []url, depth int) {
+func load(g []url, depth int) {
 	for i := range g {
-		rest := s.arena[g[i].off+min(uint32(depth), g[i].len) : g[i].off+g[i].len]
+		rest := g[i].bytes()[min(uint32(depth), g[i].len):]
 		if len(rest) >= 8 {
 			g[i].word = binary.BigEndian.Uint64(rest)
 			continue
@@ -59,11 +59,11 @@ func (s *bucket) load(g []url, depth int) {
 
 // quicksort sorts by the cached word, and runs of one word by what follows it.
 // After many splits, which only contrived pivots cause, a plain sort ends it.
-func (s *bucket) quicksort(g []url, depth int) {
+func quicksort(g []url, depth int) {
 	for splits := 2 * bits.Len(uint(len(g))); len(g) > insertion && splits > 0; splits-- {
 		lt, gt := partition3(g, pivot(g))
-		s.quicksort(g[:lt], depth)
-		s.deeper(g[lt:gt], depth)
+		quicksort(g[:lt], depth)
+		deeper(g[lt:gt], depth)
 		g = g[gt:]
 	}
 	slices.SortFunc(g, func(a, b url) int {
@@ -73,12 +73,12 @@ func (s *bucket) quicksort(g []url, depth int) {
 		case a.word > b.word:
 			return 1
 		}
-		return strings.Compare(s.text(&a), s.text(&b))
+		return strings.Compare(a.text(), b.text())
 	})
 }
 
 // deeper sorts URLs that agree up to and in the cached word.
-func (s *bucket) deeper(g []url, depth int) {
+func deeper(g []url, depth int) {
 	if len(g) < 2 {
 		return
 	}
@@ -93,12 +93,12 @@ func (s *bucket) deeper(g []url, depth int) {
 		slices.SortFunc(g, func(a, b url) int { return int(a.len) - int(b.len) })
 		return
 	}
-	s.load(g, depth)
+	load(g, depth)
 	if slices.ContainsFunc(g, func(u url) bool { return int(u.len) < depth }) {
-		slices.SortFunc(g, func(a, b url) int { return strings.Compare(s.text(&a), s.text(&b)) })
+		slices.SortFunc(g, func(a, b url) int { return strings.Compare(a.text(), b.text()) })
 		return
 	}
-	s.quicksort(g, depth)
+	quicksort(g, depth)
 }
 
 // pivot is the median of three, of nine where it matters.

@@ -32,20 +32,21 @@ type Sorter struct {
 	err     error
 }
 
-// url is a URL in a bucket's arena.
+// url is a URL in a bucket's chunk.
 type url struct {
-	word uint64 // eight bytes of it that are to be compared; before: its origin
-	off  uint32
+	word uint64 // eight bytes of it that are to be compared
+	at   *byte
 	len  uint32
 	host int32
 }
 
-const (
-	defaultSorterMemory = 256 << 20
-	maxArena            = 2 << 30 // so that places in a bucket fit 32 bits
-)
+func (u *url) bytes() []byte { return unsafe.Slice(u.at, u.len) }
 
-// recordBytes counts a record twice: grouping copies it.
+func (u *url) text() string { return unsafe.String(u.at, u.len) }
+
+const defaultSorterMemory = 256 << 20
+
+// recordBytes is what grouping takes for a record, should all be of one partition.
 const recordBytes = 2 * int64(unsafe.Sizeof(url{}))
 
 // NewSorter returns an empty sorter. It must be closed.
@@ -68,7 +69,7 @@ func (s *Sorter) Add(k Key) error {
 	}
 	s.held += s.buckets[k.Partition].add(k) + recordBytes
 	s.added++
-	if s.held >= min(s.o.Memory, maxArena) {
+	if s.held >= s.o.Memory {
 		s.err = s.spill()
 	}
 	return s.err
@@ -109,11 +110,6 @@ func (s *Sorter) Absorb(o *Sorter) error {
 	if len(o.spills) > 0 {
 		return errors.New("the sorter to absorb has keys on scratch")
 	}
-	if s.held+o.held > maxArena {
-		if s.err = s.spill(); s.err != nil {
-			return s.err
-		}
-	}
 	for p := range o.buckets {
 		s.buckets[p].absorb(&o.buckets[p])
 	}
@@ -145,7 +141,7 @@ func (s *Sorter) Each(ctx context.Context, emit func(Key) error) error {
 func (s *Sorter) sorted(ctx context.Context, emit func(Key) error) error {
 	var g grouping
 	for p := range s.buckets {
-		if len(s.buckets[p].urls) == 0 {
+		if s.buckets[p].n == 0 {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -154,7 +150,7 @@ func (s *Sorter) sorted(ctx context.Context, emit func(Key) error) error {
 		if err := s.buckets[p].sorted(uint16(p), &g, emit); err != nil {
 			return err
 		}
-		s.buckets[p].urls = nil
+		s.buckets[p] = bucket{}
 	}
 	return nil
 }

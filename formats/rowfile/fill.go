@@ -19,6 +19,9 @@ type target struct {
 	// alone makes each string its own memory, so that a kept row does not keep
 	// its page.
 	alone bool
+	// borrow makes strings point into the page's buffer, which the next page
+	// overwrites.
+	borrow bool
 }
 
 func (d *target) row(k int) int {
@@ -119,7 +122,11 @@ func fillStrings(p *page, d target) {
 		}
 		return
 	}
-	if p.text == "" {
+	switch {
+	case p.text != "":
+	case d.borrow:
+		p.text = unsafe.String(unsafe.SliceData(p.data), len(p.data))
+	default:
 		p.text = string(p.data)
 	}
 	for k := range d.count {

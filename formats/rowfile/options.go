@@ -70,6 +70,9 @@ type ReadOptions struct {
 	// BufferBytes is how much a Scan reads ahead, over all columns; 0: 4 MiB,
 	// negative: page by page.
 	BufferBytes int
+	// Borrow makes a Scan's strings point into the page as it was decoded: they are
+	// valid as long as their row, and a page is not copied.
+	Borrow bool
 	// Stats, where set, counts what is read; several files may share one.
 	Stats *Stats
 }

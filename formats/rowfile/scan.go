@@ -62,7 +62,7 @@ func (f *File[R]) column(b *binding, ahead int64) column {
 }
 
 // Next returns the next row, which is valid until the next call (its strings
-// stay valid), or io.EOF.
+// stay valid, unless they are borrowed), or io.EOF.
 func (c *Cursor[R]) Next() (*R, error) {
 	if c.at < len(c.batch) {
 		c.at++
@@ -76,6 +76,20 @@ func (c *Cursor[R]) Next() (*R, error) {
 	}
 	c.at = 1
 	return &c.batch[0], nil
+}
+
+// Batch returns the next rows, up to the nearest end of a page, or io.EOF. They are
+// valid until the next call.
+func (c *Cursor[R]) Batch() ([]R, error) {
+	if c.at == len(c.batch) && c.err == nil {
+		c.err = c.decode()
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	rows := c.batch[c.at:]
+	c.at = len(c.batch)
+	return rows, nil
 }
 
 // Row is the number of the row that Next returned last.
@@ -112,7 +126,7 @@ func (c *Cursor[R]) decode() (err error) {
 	for i := range c.cols {
 		col := &c.cols[i]
 		d := target{base: unsafe.Pointer(&c.batch[0]), stride: unsafe.Sizeof(zero), count: n,
-			from: int(c.row - col.pages[0].span.row)}
+			from: int(c.row - col.pages[0].span.row), borrow: c.f.o.Borrow}
 		if err := col.fill(d); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func readCandidates(ctx context.Context, path string, ranges []layout.Range) ([]
 // readPart reads the t-th part of the rows.
 func readPart(ctx context.Context, f io.ReaderAt, size int64, t int, ranges []layout.Range,
 	sorters []*lsm.Sorter) error {
-	file, err := rowfile.Open[Candidate](f, size, rowfile.ReadOptions{})
+	file, err := rowfile.Open[Candidate](f, size, rowfile.ReadOptions{Borrow: true})
 	if err != nil {
 		return err
 	}
@@ -94,16 +94,19 @@ func readPart(ctx context.Context, f io.ReaderAt, size int64, t int, ranges []la
 		}
 	}
 	for {
-		row, err := cursor.Next()
+		rows, err := cursor.Batch()
 		if errors.Is(err, io.EOF) {
 			return ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		k := lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain, Host: row.Host, URL: row.URL}
-		if err := sorters[owner[k.Partition]].Add(k); err != nil {
-			return err
+		for i := range rows {
+			r := &rows[i]
+			k := lsm.Key{Partition: uint16(r.Partition), Domain: r.Domain, Host: r.Host, URL: r.URL}
+			if err := sorters[owner[k.Partition]].Add(k); err != nil {
+				return err
+			}
 		}
 	}
 }
