@@ -152,8 +152,15 @@ func TestRestore(t *testing.T) {
 	if diff := cmp.Diff(then.Frontier, m.Frontier); diff != "" || m.Known != then.Known || m.Waiting != then.Waiting {
 		t.Errorf("known %d, waiting %d; frontier (-then +restored):\n%s", m.Known, m.Waiting, diff)
 	}
-	if m.Job != 9 || m.N != 3 || m.Settings != 3 || len(m.Tables[schema.RobotsT]) != 1 {
-		t.Errorf("snapshot %d of job %d, settings %d, robots %v", m.N, m.Job, m.Settings, m.Tables[schema.RobotsT])
+	now, err := e.Snapshot(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(now.Tables[schema.RobotsT], m.Tables[schema.RobotsT]); diff != "" {
+		t.Errorf("robots (-before +restored):\n%s", diff)
+	}
+	if m.Job != 9 || m.N != 3 || m.Settings != 3 {
+		t.Errorf("snapshot %d of job %d, settings %d", m.N, m.Job, m.Settings)
 	}
 }
 
