@@ -19,6 +19,9 @@ func TestRulesHold(t *testing.T) {
 // seen. This proves that TestRulesHold can fail. Each begins with a seed that shows it
 // soon.
 func TestMissingFencesAreSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many runs; they are made without the race detector")
+	}
 	const seeds = 10
 	first := map[string]uint64{"ack": 2, "lease": 4}
 	for name := range fences {
