@@ -40,9 +40,9 @@ type Node struct {
 
 	// Raft forgets verifications that wait when it stops, so it is stopped when
 	// none does.
-	mu        sync.Mutex
-	closed    bool
-	verifying sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	pending sync.WaitGroup
 }
 
 // entries is both of Raft's stores.
@@ -91,8 +91,11 @@ func (n *Node) Apply(ctx context.Context, c state.Command) (state.Result, error)
 	if err != nil {
 		return state.Result{}, fmt.Errorf("write a %s command: %w", c.Kind, err)
 	}
+	if err := n.begin(); err != nil {
+		return state.Result{}, fmt.Errorf("apply a %s command: %w", c.Kind, err)
+	}
 	f := n.raft.Apply(b, applyTimeout)
-	if err := wait(ctx, f); err != nil {
+	if err := wait(ctx, counted{f, n.pending.Done}); err != nil {
 		return state.Result{}, fmt.Errorf("apply a %s command: %w", c.Kind, err)
 	}
 	a := f.Response().(applied)
@@ -103,16 +106,24 @@ func (n *Node) Apply(ctx context.Context, c state.Command) (state.Result, error)
 // come after the call, also to questions that were on the wire before it: what
 // is said may be as old as a message of the group takes, not older.
 func (n *Node) Verify(ctx context.Context) error {
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return fmt.Errorf("verify leadership: %w (the node is closed)", ErrNotLeader)
-	}
-	n.verifying.Add(1)
-	n.mu.Unlock()
-	if err := wait(ctx, counted{n.raft.VerifyLeader(), n.verifying.Done}); err != nil {
+	if err := n.begin(); err != nil {
 		return fmt.Errorf("verify leadership: %w", err)
 	}
+	if err := wait(ctx, counted{n.raft.VerifyLeader(), n.pending.Done}); err != nil {
+		return fmt.Errorf("verify leadership: %w", err)
+	}
+	return nil
+}
+
+// begin counts a question to Raft, which Close waits for: a Raft that is shut down
+// forgets those that it has taken and not yet answered.
+func (n *Node) begin() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return fmt.Errorf("%w (the node is closed)", ErrNotLeader)
+	}
+	n.pending.Add(1)
 	return nil
 }
 
@@ -130,7 +141,10 @@ func (c counted) Error() error {
 // Catchup waits until everything that was in the log before the call has been
 // applied: what a new leader does first.
 func (n *Node) Catchup(ctx context.Context) error {
-	if err := wait(ctx, n.raft.Barrier(applyTimeout)); err != nil {
+	if err := n.begin(); err != nil {
+		return fmt.Errorf("catch up with the log: %w", err)
+	}
+	if err := wait(ctx, counted{n.raft.Barrier(applyTimeout), n.pending.Done}); err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
 	return nil
@@ -184,7 +198,7 @@ func (n *Node) Close() error {
 	n.mu.Lock()
 	n.closed = true
 	n.mu.Unlock()
-	n.verifying.Wait()
+	n.pending.Wait()
 	err := n.raft.Shutdown().Error()
 	if err != nil {
 		err = fmt.Errorf("stop raft: %w", err)

@@ -260,7 +260,9 @@ func TestCacheSharesFlights(t *testing.T) {
 	}
 	delete(asked, 1000) // behind the end there is nothing to keep
 	for at, n := range asked {
-		if n > 2 { // one, and one more by who looked just before it landed
+		// One, and some more by those who looked just before it landed; not sharing
+		// would be thirty.
+		if n > 8 {
 			t.Errorf("block at %d was read %d times", at, n)
 		}
 	}
