@@ -38,8 +38,8 @@ type Node struct {
 	leaders *leaders
 	closers []io.Closer // what the node stands on, closed after it
 
-	// Raft forgets verifications that wait when it stops, so it is stopped when
-	// none does.
+	// Raft forgets questions that wait when it stops, so it is stopped when none
+	// does.
 	mu      sync.Mutex
 	closed  bool
 	pending sync.WaitGroup

@@ -61,17 +61,17 @@ func TestPause(t *testing.T) {
 				r.Round.Duration = 60_000
 				w.submit(p, r)
 				time.Sleep(20 * time.Second)
-				before := len(asked)
+				before := w.count(&asked)
 				if before < 15 {
 					t.Fatalf("%d requests in 20 s", before)
 				}
 				w.change(p, test.told, leader.Settings{Version: 2, Paused: &state.Pause{At: 1, By: "o"}})
 				time.Sleep(5 * time.Second)
-				quiet := len(asked)
+				quiet := w.count(&asked)
 				time.Sleep(10 * time.Minute) // far beyond the hard stop
 				st := w.until(p, "answering", func(api.Status) bool { return true })
-				if len(asked) != quiet {
-					t.Errorf("%d requests while paused", len(asked)-quiet)
+				if w.count(&asked) != quiet {
+					t.Errorf("%d requests while paused", w.count(&asked)-quiet)
 				}
 				if st.Paused == nil || st.Paused.By != "o" || len(st.Open) != 1 || !st.Open[0].Held ||
 					st.Open[0].Stages[1].Tasks[0].Phase != state.InProgress {
@@ -79,7 +79,7 @@ func TestPause(t *testing.T) {
 				}
 				w.change(p, test.told, leader.Settings{Version: 3})
 				w.untilIdle(p)
-				if n := len(asked); n < 55 || n > 72 {
+				if n := w.count(&asked); n < 55 || n > 72 {
 					t.Errorf("%d requests in a round of 60 s", n)
 				}
 				w.expectCommits("1 round commit")
@@ -90,6 +90,13 @@ func TestPause(t *testing.T) {
 			})
 		})
 	}
+}
+
+// count is how many requests there were.
+func (w *world) count(asked *[]time.Time) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(*asked)
 }
 
 func (w *world) change(c api.Conn, told bool, s leader.Settings) {
