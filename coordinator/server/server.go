@@ -120,13 +120,17 @@ func Serve(ctx context.Context, on net.Listener, conn api.Conn, o Options) error
 		return fmt.Errorf("serve %s: %w", on.Addr(), err)
 	case <-ctx.Done():
 	}
-	// The requests' own context has ended too, so this is quick.
+	// The requests' own context has ended too, so this is quick; whoever does not take
+	// its answer is cut off, which is no failure of the server.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err := s.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.Close()
+	}
 	<-served
 	if err != nil {
-		return errors.Join(fmt.Errorf("stop serving %s: %w", on.Addr(), err), s.Close())
+		return fmt.Errorf("stop serving %s: %w", on.Addr(), err)
 	}
 	return nil
 }

@@ -335,7 +335,9 @@ func TestUnreadableSettingsHold(t *testing.T) {
 		o := operate(t, s, settings.Settings{}, numbered("b.test", 20)...)
 		l := o.during(func() {
 			time.Sleep(5 * time.Second)
+			o.mu.Lock()
 			o.away = true
+			o.mu.Unlock()
 			o.put(2, block("host:b.test", time.Time{}))
 			time.Sleep(time.Minute)
 			o.mu.Lock()
