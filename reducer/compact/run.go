@@ -13,20 +13,12 @@ import (
 	"seine/reducer/task"
 )
 
-// Run does a compact task and puts its end, a *taskend.Reduce. A task whose end
-// is there already is not done again.
+// Run does a compact task and puts its end, a *taskend.Reduce.
 func Run(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 	if t.Spec.Compact == nil {
 		return jobs.Result{}, fmt.Errorf("task %s: the spec merges nothing", t.ID())
 	}
-	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
-		return result, err
-	}
-	end, err := run(ctx, e, t)
-	if err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
-	}
-	return e.Finish(ctx, t, end)
+	return task.Do(ctx, e, t, run)
 }
 
 func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) {

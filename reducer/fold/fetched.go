@@ -39,7 +39,7 @@ func (f *folding) fetched(it *item) error {
 	if row.Queued == 0 {
 		return nil
 	}
-	return f.queue(frontierRow(&row))
+	return f.queue(task.QueueRow(&row))
 }
 
 // visited takes in what the exchange says of the URL, and says what it found:
@@ -140,13 +140,6 @@ func (f *folding) score(row *schema.URL, suspicion float32) float32 {
 
 // isSeed says whether a person named the URL: inject gives every seed a signal.
 func isSeed(row *schema.URL) bool { return row.UserSignal > 0 }
-
-// frontierRow queues a URL as its row says.
-func frontierRow(row *schema.URL) schema.FrontierRow {
-	return schema.FrontierRow{Partition: row.Partition, Domain: row.Domain, Host: row.Host,
-		URL: row.URL, Priority: row.Priority, Depth: row.Depth, Due: row.NextCrawl,
-		Rank: row.QueuedRank, Ticket: row.Queued, Why: row.Why}
-}
 
 // bury writes a URL that is given up into dead_letters.
 func (f *folding) bury(row *schema.URL, final *fact) error {

@@ -24,7 +24,7 @@ func (f *folding) discovered(it *item) error {
 	}
 	f.tally(&schema.URL{}, &row)
 	f.groups.tally.known++
-	return f.queue(frontierRow(&row))
+	return f.queue(task.QueueRow(&row))
 }
 
 // linked writes what links add to a known URL that had no turn in the round, as

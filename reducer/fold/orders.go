@@ -162,10 +162,6 @@ func ownFrontier(row *schema.FrontierRow) schema.FrontierRow {
 	return r
 }
 
-func frontierBytes(r *schema.FrontierRow) int {
-	return 144 + len(r.Domain) + len(r.Host) + len(r.URL)
-}
-
 func compareLetters(a, b *schema.DeadLetter) int {
 	return cmp.Or(strings.Compare(a.Domain, b.Domain), strings.Compare(a.Host, b.Host),
 		strings.Compare(a.URL, b.URL))

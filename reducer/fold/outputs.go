@@ -23,8 +23,8 @@ type outputs struct {
 func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
 	bound := e.Memory() / 8
 	o := &outputs{
-		waiting: task.NewSorter(e, schema.Waiting, bound, frontierBytes, lsm.CompareWaiting),
-		ready:   task.NewSorter(e, schema.Ready, bound, frontierBytes, lsm.CompareReady),
+		waiting: task.NewSorter(e, schema.Waiting, bound, task.FrontierBytes, lsm.CompareWaiting),
+		ready:   task.NewSorter(e, schema.Ready, bound, task.FrontierBytes, lsm.CompareReady),
 		letters: task.NewSorter(e, schema.DeadLetters, bound/4, letterBytes, compareLetters)}
 	var urlsErr, domainsErr, hostsErr error
 	o.urls, urlsErr = task.CreateRun(e, t, lsm.URLs())
@@ -54,13 +54,13 @@ func (o *outputs) abort() {
 
 // finish stores all outputs and enters them into the task's end.
 func (o *outputs) finish(ctx context.Context, f *folding) error {
-	if err := finishRun(ctx, f, schema.URLs, o.urls); err != nil {
+	if err := task.FinishRun(ctx, f.end, schema.URLs, o.urls); err != nil {
 		return err
 	}
-	if err := finishRun(ctx, f, schema.Domains, o.domains); err != nil {
+	if err := task.FinishRun(ctx, f.end, schema.Domains, o.domains); err != nil {
 		return err
 	}
-	if err := finishRun(ctx, f, schema.Hosts, o.hosts); err != nil {
+	if err := task.FinishRun(ctx, f.end, schema.Hosts, o.hosts); err != nil {
 		return err
 	}
 	letters, err := task.Create[schema.DeadLetter](f.env, f.task, schema.DeadLetters, false)
@@ -82,15 +82,6 @@ func (o *outputs) finish(ctx context.Context, f *folding) error {
 		return err
 	}
 	f.end.Ready, err = f.finishQueue(ctx, schema.Ready, o.ready)
-	return err
-}
-
-func finishRun[R any](ctx context.Context, f *folding, table string,
-	out *task.RunOutput[R]) error {
-	object, err := out.Finish(ctx)
-	if object != nil {
-		f.end.Tables[table] = *object
-	}
 	return err
 }
 

@@ -37,7 +37,7 @@ func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
 	bound := e.Memory() / 8
 	return &outputs{moved: moved, slots: slots,
 		lists:    task.NewSorter(e, "lists", bound, listBytes, byKey),
-		deferred: task.NewSorter(e, "deferred", bound, frontierBytes, lsm.CompareWaiting),
+		deferred: task.NewSorter(e, "deferred", bound, task.FrontierBytes, lsm.CompareWaiting),
 		refused:  task.NewSorter(e, "refused", bound, fetchBytes, byURL)}, nil
 }
 

@@ -188,11 +188,7 @@ func (p *partition) close() {
 	p.kept.Close()
 }
 
-// frontierBytes and listBytes are about what a row takes in memory.
-func frontierBytes(r *schema.FrontierRow) int {
-	return 144 + len(r.Domain) + len(r.Host) + len(r.URL)
-}
-
+// listBytes is about what a row takes in memory.
 func listBytes(r *schema.List) int {
 	return 320 + len(r.Domain) + len(r.Host) + len(r.URL) + len(r.ETag) + len(r.LastModified) +
 		len(r.Seed) + len(r.BlobPath)

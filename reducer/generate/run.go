@@ -9,6 +9,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/taskend"
 	"seine/jobs"
 	"seine/reducer/task"
 )
@@ -27,22 +28,19 @@ func Run(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 	if t.Spec.Round == nil {
 		return jobs.Result{}, fmt.Errorf("task %s: the spec is no round's", t.ID())
 	}
-	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
-		return result, err
-	}
+	return task.Do(ctx, e, t, run)
+}
+
+func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Generate, error) {
 	g, err := open(ctx, e, t)
 	if err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
+		return nil, err
 	}
 	defer g.close()
 	if err := g.all(ctx); err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
+		return nil, err
 	}
-	end, err := g.end(ctx)
-	if err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
-	}
-	return e.Finish(ctx, t, end)
+	return g.end(ctx)
 }
 
 // generation is a generate task at work.

@@ -84,7 +84,7 @@ func (g *generation) looks(i int, p uint16) bool {
 func (g *generation) wave(ctx context.Context, parts []*partition) (err error) {
 	bound := g.env.Memory() / 8 / int64(max(len(parts), 1))
 	for _, p := range parts {
-		p.moved = task.NewSorter(g.env, "moved", bound, frontierBytes, lsm.CompareReady)
+		p.moved = task.NewSorter(g.env, "moved", bound, task.FrontierBytes, lsm.CompareReady)
 		p.kept = task.NewSorter(g.env, "kept", bound, listBytes, byNumber)
 		defer p.close()
 	}

@@ -17,21 +17,18 @@ import (
 // outputs are what a task writes. Run tables come in key order; the frontier
 // and, by domain alone, the seeds do not.
 type outputs struct {
-	env            task.Env
-	task           jobs.Task
-	urls           *task.RunOutput[schema.URL]
-	domains        *task.RunOutput[schema.Domain]
-	hosts          *task.RunOutput[schema.Host]
-	seeds          *task.Sorter[schema.Seed]
-	waiting, ready *task.Sorter[schema.FrontierRow]
+	env     task.Env
+	task    jobs.Task
+	urls    *task.RunOutput[schema.URL]
+	domains *task.RunOutput[schema.Domain]
+	hosts   *task.RunOutput[schema.Host]
+	seeds   *task.Sorter[schema.Seed]
+	queues  *task.Queues
 }
 
 func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
-	bound := e.Memory() / 8
-	o := &outputs{env: e, task: t,
-		seeds:   task.NewSorter(e, "seeds", bound, seedBytes, compareSeeds),
-		waiting: task.NewSorter(e, "waiting", bound, frontierBytes, lsm.CompareWaiting),
-		ready:   task.NewSorter(e, "ready", bound, frontierBytes, lsm.CompareReady)}
+	o := &outputs{env: e, task: t, queues: task.NewQueues(e, t),
+		seeds: task.NewSorter(e, "seeds", e.Memory()/8, seedBytes, compareSeeds)}
 	var err error
 	if o.urls, err = task.CreateRun(e, t, lsm.URLs()); err != nil {
 		return nil, err
@@ -49,8 +46,7 @@ func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
 
 func (o *outputs) abort() {
 	o.seeds.Close()
-	o.waiting.Close()
-	o.ready.Close()
+	o.queues.Close()
 	if o.urls != nil {
 		o.urls.Abort()
 	}
@@ -92,35 +88,19 @@ func compareMetadata(a, b map[string]string) int {
 	return 0
 }
 
-func frontierBytes(r *schema.FrontierRow) int {
-	return 144 + len(r.Domain) + len(r.Host) + len(r.URL)
-}
-
-// queue adds a frontier row: ready if it is due at the job's now.
-func (o *outputs) queue(row schema.FrontierRow, now int64) error {
-	if row.Due <= now {
-		return o.ready.Add(row)
-	}
-	return o.waiting.Add(row)
-}
-
 // finish stores all outputs and enters them into the end.
 func (o *outputs) finish(ctx context.Context, end *taskend.Reduce) error {
 	end.Tables = map[string]lsm.Object{}
-	if err := finishRun(ctx, end, schema.URLs, o.urls); err != nil {
+	if err := task.FinishRun(ctx, end, schema.URLs, o.urls); err != nil {
 		return err
 	}
-	if err := finishRun(ctx, end, schema.Domains, o.domains); err != nil {
+	if err := task.FinishRun(ctx, end, schema.Domains, o.domains); err != nil {
 		return err
 	}
-	if err := finishRun(ctx, end, schema.Hosts, o.hosts); err != nil {
+	if err := task.FinishRun(ctx, end, schema.Hosts, o.hosts); err != nil {
 		return err
 	}
-	var err error
-	if end.Waiting, err = o.finishQueue(ctx, schema.Waiting, o.waiting); err != nil {
-		return err
-	}
-	if end.Ready, err = o.finishQueue(ctx, schema.Ready, o.ready); err != nil {
+	if err := o.queues.Finish(ctx, end); err != nil {
 		return err
 	}
 	seeds, err := task.Create[schema.Seed](o.env, o.task, schema.Seeds, false)
@@ -136,26 +116,4 @@ func (o *outputs) finish(ctx context.Context, end *taskend.Reduce) error {
 		end.Append = map[string][]lsm.Object{schema.Seeds: {*object}}
 	}
 	return err
-}
-
-func finishRun[R any](ctx context.Context, end *taskend.Reduce, table string,
-	out *task.RunOutput[R]) error {
-	object, err := out.Finish(ctx)
-	if object != nil {
-		end.Tables[table] = *object
-	}
-	return err
-}
-
-func (o *outputs) finishQueue(ctx context.Context, kind string,
-	rows *task.Sorter[schema.FrontierRow]) (*lsm.QueueObject, error) {
-	out, err := task.CreateQueue(o.env, o.task, kind)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Abort()
-	if err := rows.Each(out.Write); err != nil {
-		return nil, err
-	}
-	return out.Finish(ctx)
 }

@@ -99,10 +99,3 @@ func priority(row *schema.URL, s settings.Settings) float32 {
 		HomePage: task.HomePage(row.URL), UserSignal: row.UserSignal,
 		Freshness: task.Freshness(row.LastCrawled != 0, row.Visits, row.Changes)})
 }
-
-// frontierRow is the row that queues a URL.
-func frontierRow(row *schema.URL) schema.FrontierRow {
-	return schema.FrontierRow{Partition: row.Partition, Domain: row.Domain, Host: row.Host,
-		URL: row.URL, Priority: row.Priority, Depth: row.Depth, Due: row.NextCrawl,
-		Rank: row.QueuedRank, Ticket: row.Queued, Why: row.Why}
-}

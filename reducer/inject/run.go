@@ -28,20 +28,12 @@ const (
 // batchSeeds is how many seeds are looked up at once.
 const batchSeeds = 16_384
 
-// Run does an inject task and puts its end, a *taskend.Reduce. A task whose
-// end is there already is not done again.
+// Run does an inject task and puts its end, a *taskend.Reduce.
 func Run(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 	if t.Spec.Inject == nil {
 		return jobs.Result{}, fmt.Errorf("task %s: the spec injects nothing", t.ID())
 	}
-	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
-		return result, err
-	}
-	end, err := run(ctx, e, t)
-	if err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
-	}
-	return e.Finish(ctx, t, end)
+	return task.Do(ctx, e, t, run)
 }
 
 func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) {
@@ -202,7 +194,7 @@ func (i *injection) write(c change, refs []lsm.Ref) error {
 		if c.ticket {
 			i.end.Tickets++
 		}
-		if err := i.out.queue(frontierRow(&c.row), i.task.Spec.Now); err != nil {
+		if err := i.out.queues.Add(task.QueueRow(&c.row)); err != nil {
 			return err
 		}
 	}

@@ -29,19 +29,17 @@ func Run(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 	if t.Spec.Prune == nil || len(t.Spec.Ranges) != 1 {
 		return jobs.Result{}, fmt.Errorf("task %s: the spec prunes nothing, or not in one task", t.ID())
 	}
-	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
-		return result, err
-	}
+	return task.Do(ctx, e, t, run)
+}
+
+func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) {
 	m, err := e.Snapshot(ctx, t.Spec.Base)
 	if err != nil {
-		return jobs.Result{}, err
+		return nil, err
 	}
 	p := newPruning(e, t, m)
 	defer p.close()
-	if err := p.all(ctx); err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
-	}
-	return e.Finish(ctx, t, p.end)
+	return p.end, p.all(ctx)
 }
 
 // Plan counts what a prune job of a snapshot would do, and writes nothing.

@@ -15,19 +15,13 @@ import (
 // outputs are what a task writes. Run tables come in key order; the frontier
 // does not.
 type outputs struct {
-	env            task.Env
-	task           jobs.Task
-	urls           *task.RunOutput[schema.URL]
-	domains        *task.RunOutput[schema.Domain]
-	waiting, ready *task.Sorter[schema.FrontierRow]
+	urls    *task.RunOutput[schema.URL]
+	domains *task.RunOutput[schema.Domain]
+	queues  *task.Queues
 }
 
 func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
-	bound := e.Memory() / 8
-	size := func(r *schema.FrontierRow) int { return 144 + len(r.Domain) + len(r.Host) + len(r.URL) }
-	o := &outputs{env: e, task: t,
-		waiting: task.NewSorter(e, "waiting", bound, size, lsm.CompareWaiting),
-		ready:   task.NewSorter(e, "ready", bound, size, lsm.CompareReady)}
+	o := &outputs{queues: task.NewQueues(e, t)}
 	var err error
 	if o.urls, err = task.CreateRun(e, t, lsm.URLs()); err != nil {
 		return nil, err
@@ -40,8 +34,7 @@ func newOutputs(e task.Env, t jobs.Task) (*outputs, error) {
 }
 
 func (o *outputs) abort() {
-	o.waiting.Close()
-	o.ready.Close()
+	o.queues.Close()
 	if o.urls != nil {
 		o.urls.Abort()
 	}
@@ -50,49 +43,16 @@ func (o *outputs) abort() {
 	}
 }
 
-// queue adds a frontier row: ready if it is due at the job's now.
-func (o *outputs) queue(row schema.FrontierRow, now int64) error {
-	if row.Due <= now {
-		return o.ready.Add(row)
-	}
-	return o.waiting.Add(row)
-}
-
 // finish stores all outputs and enters them into the end.
 func (o *outputs) finish(ctx context.Context, end *taskend.Reduce) error {
 	end.Tables = map[string]lsm.Object{}
-	urls, err := o.urls.Finish(ctx)
-	if err != nil {
+	if err := task.FinishRun(ctx, end, schema.URLs, o.urls); err != nil {
 		return err
 	}
-	domains, err := o.domains.Finish(ctx)
-	if err != nil {
+	if err := task.FinishRun(ctx, end, schema.Domains, o.domains); err != nil {
 		return err
 	}
-	if urls != nil {
-		end.Tables[schema.URLs] = *urls
-	}
-	if domains != nil {
-		end.Tables[schema.Domains] = *domains
-	}
-	if end.Waiting, err = o.finishQueue(ctx, schema.Waiting, o.waiting); err != nil {
-		return err
-	}
-	end.Ready, err = o.finishQueue(ctx, schema.Ready, o.ready)
-	return err
-}
-
-func (o *outputs) finishQueue(ctx context.Context, kind string,
-	rows *task.Sorter[schema.FrontierRow]) (*lsm.QueueObject, error) {
-	out, err := task.CreateQueue(o.env, o.task, kind)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Abort()
-	if err := rows.Each(out.Write); err != nil {
-		return nil, err
-	}
-	return out.Finish(ctx)
+	return o.queues.Finish(ctx, end)
 }
 
 // groupTally is how many URLs of a politeness group are pending again that had
@@ -131,7 +91,7 @@ func (r *requeueing) leave(ctx context.Context) error {
 		return nil
 	}
 	err := lsm.Domains().Lookup(ctx, r.env.Open, r.manifest.Tables[schema.Domains],
-		[]lsm.Key{group.key}, lsm.LookupOptions{}, func(hit lsm.Hit[schema.Domain]) error {
+		[]lsm.Key{group.key}, lsm.LookupOptions{Stats: r.env.Stats}, func(hit lsm.Hit[schema.Domain]) error {
 			row := hit.Row
 			row.Pending, row.Failed = row.Pending+group.revived, row.Failed-group.revived
 			row.Round = int64(r.task.Spec.Job)

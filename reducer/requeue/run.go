@@ -28,20 +28,12 @@ const (
 // batchTargets is how many targets are looked up at once.
 const batchTargets = 16_384
 
-// Run does a requeue task and puts its end, a *taskend.Reduce. A task whose end
-// is there already is not done again.
+// Run does a requeue task and puts its end, a *taskend.Reduce.
 func Run(ctx context.Context, e task.Env, t jobs.Task) (jobs.Result, error) {
 	if t.Spec.Requeue == nil {
 		return jobs.Result{}, fmt.Errorf("task %s: the spec requeues nothing", t.ID())
 	}
-	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
-		return result, err
-	}
-	end, err := run(ctx, e, t)
-	if err != nil {
-		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
-	}
-	return e.Finish(ctx, t, end)
+	return task.Do(ctx, e, t, run)
 }
 
 // requeueing is a requeue task at work.
@@ -125,7 +117,7 @@ func (r *requeueing) all(ctx context.Context) error {
 func (r *requeueing) batch(ctx context.Context, keys []lsm.Key) error {
 	known := int64(0)
 	err := lsm.URLs().Lookup(ctx, r.env.Open, r.manifest.Tables[schema.URLs], keys,
-		lsm.LookupOptions{}, func(hit lsm.Hit[schema.URL]) error {
+		lsm.LookupOptions{Stats: r.env.Stats}, func(hit lsm.Hit[schema.URL]) error {
 			known++
 			return r.url(ctx, hit.Row, slices.Clone(hit.Refs))
 		})
@@ -165,7 +157,10 @@ func (r *requeueing) url(ctx context.Context, old schema.URL, refs []lsm.Ref) er
 	if err := r.out.urls.Supersede(refs...); err != nil {
 		return err
 	}
-	if err := r.out.queue(frontierRow(&row), r.task.Spec.Now); err != nil {
+	queued := task.QueueRow(&row)
+	queued.Domain, queued.Host = strings.Clone(row.Domain), strings.Clone(row.Host)
+	queued.URL = strings.Clone(row.URL)
+	if err := r.out.queues.Add(queued); err != nil {
 		return err
 	}
 	return r.tally(ctx, &row, revived && old.CrawlStatus == schema.Failed)
@@ -178,11 +173,4 @@ func refused(reason schema.Reason) bool {
 		return true
 	}
 	return false
-}
-
-// frontierRow is the row that queues a URL.
-func frontierRow(row *schema.URL) schema.FrontierRow {
-	return schema.FrontierRow{Partition: row.Partition, Domain: strings.Clone(row.Domain),
-		Host: strings.Clone(row.Host), URL: strings.Clone(row.URL), Priority: row.Priority,
-		Depth: row.Depth, Due: row.NextCrawl, Rank: row.QueuedRank, Ticket: row.Queued, Why: row.Why}
 }

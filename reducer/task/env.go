@@ -70,6 +70,20 @@ func (e Env) Snapshot(ctx context.Context, n uint64) (*lsm.Manifest, error) {
 	return lsm.At(ctx, e.Source(), n)
 }
 
+// Do does a task by work and puts the end that it returns. A task whose end is
+// there already is not done again.
+func Do[E *taskend.Generate | *taskend.Reduce](ctx context.Context, e Env, t jobs.Task,
+	work func(context.Context, Env, jobs.Task) (E, error)) (jobs.Result, error) {
+	if result, ended, err := e.Ended(ctx, t); err != nil || ended {
+		return result, err
+	}
+	end, err := work(ctx, e, t)
+	if err != nil {
+		return jobs.Result{}, fmt.Errorf("task %s: %w", t.ID(), err)
+	}
+	return e.Finish(ctx, t, end)
+}
+
 // Finish ends a task: it puts its end object, a *taskend.Generate or
 // *taskend.Reduce, unless another attempt has done so. Both are the same
 // function of the same objects, so the older one stands for both.

@@ -8,6 +8,7 @@ import (
 	"seine/formats/lsm"
 	"seine/formats/rowfile"
 	"seine/formats/schema"
+	"seine/formats/taskend"
 	"seine/jobs"
 )
 
@@ -85,4 +86,67 @@ func CompareQueue(kind string) func(a, b *schema.FrontierRow) int {
 // FrontierKey is the key that the URL of a frontier row has in urls.
 func FrontierKey(row *schema.FrontierRow) lsm.Key {
 	return lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain, Host: row.Host, URL: row.URL}
+}
+
+// FrontierBytes is about what a frontier row takes in memory, for a Sorter.
+func FrontierBytes(r *schema.FrontierRow) int {
+	return 144 + len(r.Domain) + len(r.Host) + len(r.URL)
+}
+
+// QueueRow queues a URL as its row says. It shares the row's strings.
+func QueueRow(row *schema.URL) schema.FrontierRow {
+	return schema.FrontierRow{Partition: row.Partition, Domain: row.Domain, Host: row.Host,
+		URL: row.URL, Priority: row.Priority, Depth: row.Depth, Due: row.NextCrawl,
+		Rank: row.QueuedRank, Ticket: row.Queued, Why: row.Why}
+}
+
+// Queues are the frontier rows that a task adds, in any order.
+type Queues struct {
+	env            Env
+	task           jobs.Task
+	waiting, ready *Sorter[schema.FrontierRow]
+}
+
+// NewQueues has no rows. Close it.
+func NewQueues(e Env, t jobs.Task) *Queues {
+	bound := e.Memory() / 8
+	return &Queues{env: e, task: t,
+		waiting: NewSorter(e, schema.Waiting, bound, FrontierBytes, lsm.CompareWaiting),
+		ready:   NewSorter(e, schema.Ready, bound, FrontierBytes, lsm.CompareReady)}
+}
+
+// Add keeps a row: ready if it is due at the job's now.
+func (q *Queues) Add(row schema.FrontierRow) error {
+	if row.Due <= q.task.Spec.Now {
+		return q.ready.Add(row)
+	}
+	return q.waiting.Add(row)
+}
+
+// Finish stores both objects and enters them into the end.
+func (q *Queues) Finish(ctx context.Context, end *taskend.Reduce) (err error) {
+	if end.Waiting, err = q.finish(ctx, schema.Waiting, q.waiting); err != nil {
+		return err
+	}
+	end.Ready, err = q.finish(ctx, schema.Ready, q.ready)
+	return err
+}
+
+func (q *Queues) finish(ctx context.Context, kind string,
+	rows *Sorter[schema.FrontierRow]) (*lsm.QueueObject, error) {
+	out, err := CreateQueue(q.env, q.task, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Abort()
+	if err := rows.Each(out.Write); err != nil {
+		return nil, err
+	}
+	return out.Finish(ctx)
+}
+
+// Close drops what is left.
+func (q *Queues) Close() {
+	q.waiting.Close()
+	q.ready.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/rowfile"
+	"seine/formats/taskend"
 	"seine/jobs"
 )
 
@@ -95,6 +96,16 @@ func (o *RunOutput[R]) Finish(ctx context.Context) (*lsm.Object, error) {
 		return nil, err
 	}
 	return &object, nil
+}
+
+// FinishRun finishes the output of a table and enters its object into the end.
+func FinishRun[R any](ctx context.Context, end *taskend.Reduce, table string,
+	out *RunOutput[R]) error {
+	object, err := out.Finish(ctx)
+	if object != nil {
+		end.Tables[table] = *object
+	}
+	return err
 }
 
 func (o *RunOutput[R]) putSuperseded(ctx context.Context) (*lsm.Object, error) {
