@@ -96,11 +96,19 @@ func (f *fetcher) append(ctx context.Context, o *outcome) bool {
 	}
 }
 
-// encode encodes an outcome for the spool. One too large for a record keeps its
-// row alone: nothing that a server sends may end the attempt.
+// encode encodes an outcome for the spool. One too large for a record loses links,
+// as those of a sitemap of 50 MiB may be; if that is not enough it keeps its row
+// alone. Nothing that a server sends may end the attempt.
 func (f *fetcher) encode(o *outcome) ([][]byte, error) {
 	limit := min(spool.MaxRecord, f.set.ScratchBytes/2)
 	parts, err := o.encode()
+	all, detail := len(o.links), o.Fetch.Detail
+	for err == nil && size(parts) > limit && len(o.links) > 0 {
+		o.links = o.links[:len(o.links)/2]
+		o.Fetch.Detail = fmt.Sprintf("%d of %d links kept, a record takes %d bytes; %s", len(o.links),
+			all, limit, detail)
+		parts, err = o.encode()
+	}
 	if n := size(parts); err == nil && n > limit {
 		o.Page, o.Web, o.links, o.text = nil, nil, nil, ""
 		o.Fetch.Reason, o.Fetch.Change = schema.Crashed, ""

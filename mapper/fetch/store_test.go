@@ -213,6 +213,31 @@ func TestARecordLargerThanTheSpool(t *testing.T) {
 	})
 }
 
+// TestLinksLargerThanARecord: of a sitemap with more links than a record takes, some
+// are kept, and how many is said.
+func TestLinksLargerThanARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.replies["h.test/robots.txt"] = text("Sitemap: /s.txt")
+		var lines strings.Builder
+		for i := range 5000 {
+			fmt.Fprintf(&lines, "http://h.test/%060d\n", i)
+		}
+		s.replies["h.test/s.txt"] = text(lines.String())
+		w := newScriptWorld(t, s, settings.Settings{}, "http://h.test/next")
+		w.set.ScratchBytes = 1 << 20
+		l := w.mustRun()
+		w.complete(l)
+		got := l.of(kindSitemap)
+		if len(got) != 1 || got[0].Reason != schema.OK || !strings.Contains(got[0].Detail, "of 5000 links") {
+			t.Fatalf("ends as %+v", got)
+		}
+		if n := len(l.links); n == 0 || n >= 5000 {
+			t.Errorf("%d links", n)
+		}
+	})
+}
+
 // TestTheStoreIsAwayAtTheEnd, when the discoveries are read back.
 func TestTheStoreIsAwayAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
