@@ -82,13 +82,8 @@ func (r *crawler) finishOpen(ctx context.Context) error {
 		if err != nil {
 			return orCause(ctx, err)
 		}
-		var ref state.JobRef
-		switch {
-		case len(st.Open) > 0:
-			ref.Job = st.Open[0].Job
-		case len(st.Queued) > 0:
-			ref.RequestID = st.Queued[0].RequestID
-		default:
+		ref, ok := upcoming(st)
+		if !ok {
 			return nil
 		}
 		if len(st.Open) > 0 && st.Open[0].Kind == jobs.KindRound {
@@ -110,20 +105,35 @@ func (r *crawler) finishOpen(ctx context.Context) error {
 	}
 }
 
-// settle waits for the compaction that the last round made due.
+// upcoming is the job that is worked on, or that will be.
+func upcoming(st api.Status) (ref state.JobRef, ok bool) {
+	switch {
+	case len(st.Open) > 0:
+		return state.JobRef{Job: st.Open[0].Job}, true
+	case len(st.Queued) > 0:
+		return state.JobRef{RequestID: st.Queued[0].RequestID}, true
+	}
+	return ref, false
+}
+
+// settle waits for the compaction that the last round made due, and for what other
+// processes have submitted meanwhile: an embedded coordinator forgets its queue.
 func (r *crawler) settle(ctx context.Context) error {
 	for {
 		st, err := r.conn.Status(ctx)
 		if err != nil {
 			return orCause(ctx, err)
 		}
-		if st.Idle || st.Paused != nil || len(st.Queued) > 0 || r.app.coordinator != "" {
+		if st.Idle || st.Paused != nil || r.app.coordinator != "" {
 			return nil
 		}
-		if len(st.Open) > 0 {
-			_, err := r.app.watch(ctx, r.conn, state.JobRef{Job: st.Open[0].Job}, r.bars)
+		if ref, ok := upcoming(st); ok {
+			job, err := r.app.watch(ctx, r.conn, ref, r.bars)
 			if err != nil {
 				return err
+			}
+			if !job.Over() {
+				return blocked(job)
 			}
 			continue
 		}
