@@ -83,9 +83,16 @@ func classOfConnection(err error) error {
 }
 
 // undecided says that the server has not stored anything because another request for the same
-// key was under way: 409, which is neither a win nor a loss.
+// key was under way: 409, which is neither a win nor a loss. A server that keeps objects as files
+// says so of a folder, too, while a delete beside the put takes an emptied one away.
 func undecided(err error) bool {
 	var answer minio.ErrorResponse
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusConflict &&
-		(answer.Code == "ConditionalRequestConflict" || answer.Code == "OperationAborted")
+	if !errors.As(err, &answer) || answer.StatusCode != http.StatusConflict {
+		return false
+	}
+	switch answer.Code {
+	case "ConditionalRequestConflict", "OperationAborted", "ExistingObjectIsDirectory":
+		return true
+	}
+	return false
 }
