@@ -22,6 +22,9 @@ var whole = flag.Bool("whole", false, "run trials of size at their whole size")
 // at once, take memory by the settings' bounds and not by what is on its way.
 // At its whole size it is the trial of 1,000 hosts that send 5 MiB under 1 GiB.
 func TestMemoryOfSlowHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, which the race detector multiplies; it runs without it")
+	}
 	hosts, size, bound := 100, 1<<20, uint64(80<<20)
 	if *whole {
 		hosts, size, bound = 1000, 5<<20-100, 1<<30
