@@ -19,6 +19,7 @@ type app struct {
 	out, err   io.Writer
 	environ    []string
 	interrupts chan os.Signal
+	called     string   // how a person calls the program again
 	web        node.Web // how the web is reached; the zero value is the network
 
 	store       string // --store

@@ -137,22 +137,22 @@ func (a *app) demoLines(ctx context.Context, c *node.Crawl) error {
 	if err != nil {
 		return err
 	}
-	store := "--store " + c.Store.Root
+	store, seine := "--store "+c.Store.Root, "  "+a.called+" "
 	lines := []string{
 		"", "Look at it:",
-		"  seine status " + store,
-		"  seine query " + store + ` "SELECT reason, count(*) AS urls FROM fetches WHERE kind = 'page' ` +
+		seine + "status " + store,
+		seine + "query " + store + ` "SELECT reason, count(*) AS urls FROM fetches WHERE kind = 'page' ` +
 			`GROUP BY 1 ORDER BY 2 DESC"`,
-		"  seine inspect " + store + " pages --limit 5",
+		seine + "inspect " + store + " pages --limit 5",
 	}
 	if picked.fetched != "" {
-		lines = append(lines, "  seine url "+store+" "+picked.fetched,
-			"  seine page "+store+" --text "+picked.fetched)
+		lines = append(lines, seine+"url "+store+" "+picked.fetched,
+			seine+"page "+store+" --text "+picked.fetched)
 	}
 	if picked.refused != "" {
-		lines = append(lines, "  seine explain "+store+" "+picked.refused)
+		lines = append(lines, seine+"explain "+store+" "+picked.refused)
 	}
-	lines = append(lines, "  seine check "+store)
+	lines = append(lines, seine+"check "+store)
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(a.out, line); err != nil {
 			return err

@@ -61,7 +61,8 @@ func (l line) run(t *testing.T, args ...string) run {
 	if l.signals == nil {
 		l.signals = make(chan os.Signal, 2)
 	}
-	a := &app{in: strings.NewReader(l.in), out: &out, err: &errs, environ: l.environ, interrupts: l.signals}
+	a := &app{in: strings.NewReader(l.in), out: &out, err: &errs, environ: l.environ, interrupts: l.signals,
+		called: "seine"}
 	if l.web != nil {
 		a.web = node.Synthetic(l.web)
 	}

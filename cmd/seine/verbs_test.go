@@ -180,3 +180,14 @@ func TestTerminalNoise(t *testing.T) {
 		t.Errorf("printed %q", b.String())
 	}
 }
+
+func TestCalledAs(t *testing.T) {
+	for program, want := range map[string]string{
+		"seine": "seine", "/opt/bin/seine": "/opt/bin/seine",
+		"/tmp/go-build123/b001/exe/seine": "go run ./cmd/seine",
+	} {
+		if got := calledAs(program); got != want {
+			t.Errorf("%s is called as %q, want %q", program, got, want)
+		}
+	}
+}
