@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/formats/objstore"
 )
@@ -46,10 +45,10 @@ func (a *app) df(ctx context.Context, rounds bool) error {
 	defer l.done()
 	uses := map[string]*diskUse{}
 	named := diskUse{Name: "snapshot"}
-	err = node.EachPlace(l.head, func(p node.ObjectPlace) error {
-		name, round := p.Table, uint64(0)
+	for f := range l.head.Files() {
+		name, round := f.Table, uint64(0)
 		if rounds {
-			name, round = "tables of runs", p.Round
+			name, round = "tables of runs", f.Round
 			if round > 0 {
 				name = fmt.Sprintf("round %d", round)
 			}
@@ -57,12 +56,8 @@ func (a *app) df(ctx context.Context, rounds bool) error {
 		if uses[name] == nil {
 			uses[name] = &diskUse{Name: name, Round: round}
 		}
-		uses[name].add(p.Rows, p.Bytes)
-		named.add(p.Rows, p.Bytes)
-		return nil
-	})
-	if err != nil {
-		return err
+		uses[name].add(f.Rows, f.Bytes)
+		named.add(f.Rows, f.Bytes)
 	}
 	whole := diskUse{Name: "store"}
 	err = l.Store.List(ctx, "", "", func(i objstore.Info) error {

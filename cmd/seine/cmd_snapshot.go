@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
 	"seine/coordinator/state"
@@ -177,7 +176,7 @@ func (a *app) diffSnapshots(ctx context.Context, args []string) error {
 }
 
 func diffManifests(from, to *lsm.Manifest) []tableDiff {
-	before, after := placesOf(from), placesOf(to)
+	before, after := filesOf(from), filesOf(to)
 	tables := map[string]*tableDiff{}
 	of := func(table string) *tableDiff {
 		if tables[table] == nil {
@@ -204,13 +203,12 @@ func diffManifests(from, to *lsm.Manifest) []tableDiff {
 	return diffs
 }
 
-func placesOf(m *lsm.Manifest) map[layout.Key]node.ObjectPlace {
-	places := map[layout.Key]node.ObjectPlace{}
-	_ = node.EachPlace(m, func(p node.ObjectPlace) error { // nothing in it fails
-		places[p.Key] = p
-		return nil
-	})
-	return places
+func filesOf(m *lsm.Manifest) map[layout.Key]lsm.File {
+	files := map[layout.Key]lsm.File{}
+	for f := range m.Files() {
+		files[f.Key] = f
+	}
+	return files
 }
 
 func (a *app) restoreSnapshot(ctx context.Context, arg string) error {

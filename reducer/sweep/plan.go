@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -64,12 +65,12 @@ func NewPlanner(f Facts) (*Planner, error) {
 		closed: f.Closed}
 	oldest := f.Kept[0].N
 	for _, m := range f.Kept {
-		p.manifest(m)
+		p.name(m.Files())
 		p.closed = max(p.closed, m.Job)
 		oldest = min(oldest, m.N)
 	}
 	for i := range f.Edits {
-		p.edit(&f.Edits[i])
+		p.name(f.Edits[i].Files())
 	}
 	for _, spec := range f.Open {
 		if reads := spec.Reads(); reads < oldest && reads != 0 {
@@ -167,57 +168,8 @@ func parseAttempt(s string) (layout.Attempt, bool) {
 	return a, errE == nil && errN == nil && a.String() == s
 }
 
-func (p *Planner) name(objects ...lsm.Object) {
-	for _, o := range objects {
-		for _, key := range []layout.Key{o.Key, o.Sidecar, o.Superseded} {
-			if key != "" {
-				p.names[key] = struct{}{}
-			}
-		}
-	}
-}
-
-func (p *Planner) manifest(m *lsm.Manifest) {
-	for _, runs := range m.Tables {
-		for _, run := range runs {
-			p.name(run.Objects...)
-		}
-	}
-	p.frontier(m.Frontier)
-	for i := range m.Parts {
-		p.part(&m.Parts[i])
-	}
-}
-
-func (p *Planner) edit(e *lsm.Edit) {
-	for _, run := range e.AddRuns {
-		p.name(run.Objects...)
-	}
-	p.frontier(e.AddFrontier)
-	if e.Part != nil {
-		p.part(e.Part)
-	}
-	for i := range e.ReplaceParts {
-		p.part(&e.ReplaceParts[i])
-	}
-	if e.Restore != nil {
-		p.manifest(e.Restore)
-	}
-}
-
-func (p *Planner) frontier(runs []lsm.QueueRun) {
-	for _, run := range runs {
-		for _, o := range run.Objects {
-			p.name(o.Object)
-		}
-	}
-}
-
-func (p *Planner) part(part *lsm.Part) {
-	for _, objects := range part.Tables {
-		p.name(objects...)
-	}
-	for _, w := range part.WARC {
-		p.names[w.Key] = struct{}{}
+func (p *Planner) name(files iter.Seq[lsm.File]) {
+	for f := range files {
+		p.names[f.Key] = struct{}{}
 	}
 }

@@ -33,47 +33,12 @@ func (a *auditor) objects(ctx context.Context) error {
 		}
 		return nil
 	}
-	return a.eachObject(func(_ string, o lsm.Object) error {
-		err := stat(o.Key, o.Bytes)
-		if err == nil && o.Superseded != "" {
-			err = stat(o.Superseded, o.SupersededBytes)
+	for f := range a.m.Files() {
+		if f.Sidecar {
+			continue // looked at below: it can be made again
 		}
-		return err
-	}, func(w lsm.WARCFile) error { return stat(w.Key, w.Bytes) })
-}
-
-// eachObject goes over all that the snapshot names, sidecars and lists with the
-// object that they belong to.
-func (a *auditor) eachObject(object func(table string, o lsm.Object) error,
-	archive func(lsm.WARCFile) error) error {
-	for table, runs := range a.m.Tables {
-		for _, r := range runs {
-			for _, o := range r.Objects {
-				if err := object(table, o); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for _, r := range a.m.Frontier {
-		for _, o := range r.Objects {
-			if err := object(r.Kind, o.Object); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range a.m.Parts {
-		for table, objects := range p.Tables {
-			for _, o := range objects {
-				if err := object(table, o); err != nil {
-					return err
-				}
-			}
-		}
-		for _, w := range p.WARC {
-			if err := archive(w); err != nil {
-				return err
-			}
+		if err := stat(f.Key, f.Bytes); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ type Ledger struct {
 	crawl   *Crawl
 	scratch string
 	// spent is what all calls have asked of the store, and told what of it is in the
-	// row of a published job. One call runs at a time.
+	// row of a published job. Settings and Epoch run beside the other calls, of which
+	// one runs at a time.
 	spent objstore.Tally
 	told  []objstore.Use
 	// head and open are the newest snapshot and the specs above it, as Open found

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -60,7 +61,8 @@ func planOf(ctx context.Context, src objstore.Store, n uint64) (*plan, error) {
 			return nil, fmt.Errorf("read the source: %w", err)
 		}
 	}
-	p.snapshot, p.needed = m.N, names(m)
+	p.snapshot, p.needed = m.N, map[layout.Key]bool{}
+	name(p.needed, m.Files())
 	if err := p.list(ctx, src, m, newest); err != nil {
 		return nil, fmt.Errorf("list the source: %w", err)
 	}
@@ -136,58 +138,17 @@ func readable(ctx context.Context, src objstore.Store, commits []item,
 			return nil, fmt.Errorf("%s: %w", it.key, err)
 		}
 		if c.Whole != nil {
-			maps.Copy(all, names(c.Whole))
+			name(all, c.Whole.Files())
 		}
-		maps.Copy(all, names(asManifest(&c.Edit)))
+		name(all, c.Edit.Files())
 	}
 	return all, nil
 }
 
-// asManifest holds what an edit adds.
-func asManifest(e *lsm.Edit) *lsm.Manifest {
-	m := &lsm.Manifest{Tables: map[string][]lsm.Run{}, Frontier: e.AddFrontier}
-	for table, run := range e.AddRuns {
-		m.Tables[table] = []lsm.Run{run}
+func name(keys map[layout.Key]bool, files iter.Seq[lsm.File]) {
+	for f := range files {
+		keys[f.Key] = true
 	}
-	if e.Part != nil {
-		m.Parts = []lsm.Part{*e.Part}
-	}
-	return m
-}
-
-// names are the keys of all objects that a manifest names.
-func names(m *lsm.Manifest) map[layout.Key]bool {
-	all := map[layout.Key]bool{}
-	add := func(o lsm.Object) {
-		for _, key := range []layout.Key{o.Key, o.Sidecar, o.Superseded} {
-			if key != "" {
-				all[key] = true
-			}
-		}
-	}
-	for _, runs := range m.Tables {
-		for _, r := range runs {
-			for _, o := range r.Objects {
-				add(o)
-			}
-		}
-	}
-	for _, r := range m.Frontier {
-		for _, o := range r.Objects {
-			add(o.Object)
-		}
-	}
-	for _, part := range m.Parts {
-		for _, objects := range part.Tables {
-			for _, o := range objects {
-				add(o)
-			}
-		}
-		for _, w := range part.WARC {
-			all[w.Key] = true
-		}
-	}
-	return all
 }
 
 // jobOf is the number of the job that a key belongs to, or 0.
