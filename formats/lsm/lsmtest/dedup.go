@@ -111,7 +111,9 @@ func readPart(ctx context.Context, f io.ReaderAt, size int64, t int, ranges []la
 	}
 }
 
-const batch = 64 << 10
+// batch is how many candidates are looked up at once: their text stays in the
+// processor's cache from one step to the next.
+const batch = 16 << 10
 
 // writeNew looks sorted candidates up and writes those that are not there.
 func writeNew(ctx context.Context, s *lsm.Sorter, runs []lsm.Run, path string, stats *lsm.Stats) (int64, error) {

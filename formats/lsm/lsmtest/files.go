@@ -57,14 +57,15 @@ func OpenKnown(ctx context.Context, path string) (lsm.Object, error) {
 		Sidecar: path + ".side", SidecarBytes: side.Size()}, nil
 }
 
-// WriteCandidates writes candidates of a shape to a file.
+// WriteCandidates writes candidates of a shape to a file, packed as fetch tasks pack
+// what they discover.
 func (c *Corpus) WriteCandidates(path string, seed uint64, s Shape) error {
 	out, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	buf := bufio.NewWriterSize(out, 1<<20)
-	w := rowfile.NewWriter[Candidate](buf, rowfile.Options{})
+	w := rowfile.NewWriter[Candidate](buf, rowfile.Options{Codec: rowfile.ZstdFast})
 	err = c.Candidates(seed, s, func(k lsm.Key) error {
 		return w.WriteRow(&Candidate{int32(k.Partition), k.Domain, k.Host, k.URL})
 	})
