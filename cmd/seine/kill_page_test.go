@@ -73,8 +73,9 @@ func TestPageThatKillsItsProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
+	t.Parallel()
 	folder := t.TempDir()
-	program, store := build(t, folder, "seine/cmd/seine"), filepath.Join(folder, "crawl")
+	program, store := build(t, "seine/cmd/seine"), filepath.Join(folder, "crawl")
 	root, asked := heavySite(t)
 	heavy := root + "/heavy"
 	deaths := 0

@@ -60,6 +60,7 @@ func parse(args []string, errs io.Writer) (options, error) {
 	f.IntVar(&o.web.PageBytes, "page-bytes", 2000, "size of an HTML page, about")
 	f.BoolVar(&o.web.Plain, "plain", false, "only healthy hosts and plain pages")
 	f.BoolVar(&o.web.TLS, "tls", false, "every second domain over https")
+	f.IntVar(&o.web.Net, "net", 0, "hosts have the addresses 127.(1+`N`).0.0 and on")
 	f.DurationVar(&o.web.Latency, "latency", 0, "before each answer")
 	f.StringVar(&o.dns, "dns", "127.0.0.1:5300", "address of the name server")
 	f.StringVar(&o.log, "log", "", "access log, appended to (default: none)")

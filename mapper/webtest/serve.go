@@ -103,7 +103,7 @@ func (w *Web) Dial(ctx context.Context, network, addr string) (net.Conn, error) 
 
 func (w *Web) at(a netip.Addr) *Host {
 	b := a.Unmap().As4()
-	i := int(b[1]-1)<<16 | int(b[2])<<8 | int(b[3])
+	i := (int(b[1])-1-w.spec.Net)<<16 | int(b[2])<<8 | int(b[3])
 	if i < 0 || i >= len(w.hosts) || w.hosts[i].Addr != a.Unmap() {
 		return nil
 	}

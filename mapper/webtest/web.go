@@ -42,6 +42,9 @@ type Spec struct {
 	Latency   time.Duration
 	// Epoch is the time from which pages change; default 2026-01-01.
 	Epoch time.Time
+	// Net moves the hosts to other addresses, from 127.(1+Net).0.0 on, so that several small
+	// webs can be served side by side; at most 126.
+	Net int
 }
 
 func (s Spec) fill() Spec {
@@ -123,7 +126,7 @@ func New(spec Spec) *Web {
 	})
 	for i, h := range w.hosts {
 		h.rank = i
-		h.Addr = netip.AddrFrom4([4]byte{127, byte(1 + i>>16&0x3f), byte(i >> 8), byte(i)})
+		h.Addr = netip.AddrFrom4([4]byte{127, byte(1 + w.spec.Net + i>>16&0x3f), byte(i >> 8), byte(i)})
 	}
 	return w
 }

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// daemon is a seined that is started again and again with the same words.
+type daemon struct {
+	program string
+	args    []string
+	env     []string // nil: the test's
+	log     string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+}
+
+func (d *daemon) name() string { return strings.TrimSuffix(filepath.Base(d.log), ".log") }
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(d.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d.cmd = exec.Command(d.program, d.args...)
+	d.cmd.Stdout, d.cmd.Stderr, d.cmd.Env = log, log, d.env
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cmd, ended := d.cmd, make(chan struct{})
+	d.ended = ended
+	go func() {
+		_ = cmd.Wait() // how it ended stands in its state
+		close(ended)
+	}()
+}
+
+// hasEnded says whether the process is no more.
+func (d *daemon) hasEnded() bool {
+	select {
+	case <-d.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// end sends a signal and waits for the end; it returns the exit code, -1 if the
+// signal ended it.
+func (d *daemon) end(signal syscall.Signal) int {
+	_ = d.cmd.Process.Signal(signal) // an error says that it has ended
+	<-d.ended
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// cluster is a group of processes over one store.
+type cluster struct {
+	t             *testing.T
+	folder, store string
+	seine, seined string
+	coordinators  []*daemon
+	workers       []*daemon
+	urls          string
+	settle        settlement
+}
+
+// settlement is what the processes of a cluster have around them. The zero value is a machine
+// with a folder and nobody else.
+type settlement struct {
+	env    []string                                        // of every process; nil: the test's
+	scheme string                                          // of the API; empty: http
+	node   func(id string) []string                        // words of a coordinator besides
+	worker func(id string) []string                        // and of a worker
+	client []string                                        // and of seine
+	wire   func(from, to, address string) (reached string) // an address as from sees it; nil: itself
+}
+
+// http is a client of the API; it checks no certificate, for it only asks for health.
+func (s settlement) http() *http.Client {
+	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+}
+
+// processes builds the programs and serves the web from a net of its own, for a test that
+// runs beside others.
+func processes(t *testing.T, net int) (*cluster, served, *undisturbed) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds three programs and kills them")
+	}
+	t.Parallel()
+	calm, folder := calmCrawl(t), t.TempDir()
+	c := &cluster{t: t, folder: folder, store: filepath.Join(folder, "crawl"),
+		seine: build(t, "seine/cmd/seine"), seined: build(t, "seine/cmd/seined")}
+	return c, serveWeb(t, build(t, "seine/cmd/testweb"), folder, net), calm
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// reached is the address of to as from sees it.
+func (c *cluster) reached(from, to, address string) string {
+	if c.settle.wire == nil {
+		return address
+	}
+	return c.settle.wire(from, to, address)
+}
+
+// startAll starts three coordinators and so many workers, and waits for a leader.
+func (c *cluster) startAll(workers int) {
+	c.t.Helper()
+	c.t.Cleanup(c.stop)
+	var own, first, urls []string
+	for i := range 3 {
+		id := fmt.Sprintf("n%d", i+1)
+		own = append(own, freeAddress(c.t))
+		first = append(first, id+"="+c.reached("", id, own[i]))
+	}
+	scheme := c.settle.scheme
+	if scheme == "" {
+		scheme = "http"
+	}
+	for i, raft := range own {
+		id, api := fmt.Sprintf("n%d", i+1), freeAddress(c.t)
+		urls = append(urls, scheme+"://"+c.reached("", id, api))
+		d := c.coordinator(id, api, raft, "--bootstrap", strings.Join(first, ","))
+		d.start(c.t)
+		c.coordinators = append(c.coordinators, d)
+	}
+	c.urls = strings.Join(urls, ",")
+	for i := range workers {
+		name := fmt.Sprintf("w%d", i+1)
+		d := &daemon{program: c.seined, log: filepath.Join(c.folder, name+".log"), env: c.settle.env,
+			args: []string{"worker", "--coordinator", c.urls, "--scratch", filepath.Join(c.folder, name)}}
+		if c.settle.worker != nil {
+			d.args = append(d.args, c.settle.worker(name)...)
+		}
+		d.start(c.t)
+		c.workers = append(c.workers, d)
+	}
+	c.awaitHealth(c.urls)
+}
+
+func (c *cluster) coordinator(id, api, raft string, how ...string) *daemon {
+	d := &daemon{program: c.seined, log: filepath.Join(c.folder, id+".log"), env: c.settle.env,
+		args: append([]string{"coordinator", "--id", id, "--data", filepath.Join(c.folder, id), "--store",
+			c.store, "--listen", api, "--raft", raft}, how...)}
+	if c.settle.node != nil {
+		d.args = append(d.args, c.settle.node(id)...)
+	}
+	return d
+}
+
+// all are the processes, the coordinators first.
+func (c *cluster) all() []*daemon {
+	return append(append([]*daemon{}, c.coordinators...), c.workers...)
+}
+
+// stop ends what still runs, and shows the logs of a test that failed.
+func (c *cluster) stop() {
+	for _, d := range c.all() {
+		if !d.hasEnded() {
+			_ = d.cmd.Process.Signal(syscall.SIGCONT)
+			d.end(syscall.SIGKILL)
+		}
+	}
+	if !c.t.Failed() {
+		return
+	}
+	for _, d := range c.all() {
+		text, _ := os.ReadFile(d.log)
+		c.t.Logf("%s ends:\n%s", d.name(), text[max(0, len(text)-1500):])
+	}
+}
+
+// command is a verb of seine that asks the coordinators.
+func (c *cluster) command(urls string, words ...string) *exec.Cmd {
+	args := append([]string{words[0], "--coordinator", urls}, c.settle.client...)
+	cmd := exec.Command(c.seine, append(args, words[1:]...)...)
+	cmd.Dir, cmd.Env = c.folder, c.settle.env
+	return cmd
+}
+
+// crawling is the command that crawls.
+func (c *cluster) crawling(w served, urls string) *exec.Cmd {
+	return c.command(urls, append([]string{"crawl", "--scope", "any", "--delay", killDelay.String(),
+		"--dns", w.dns, "--allow-network", "127.0.0.0/8"}, w.seeds...)...)
+}
+
+// crawl runs the crawl to its end, again when the coordinators were away for too
+// long.
+func (c *cluster) crawl(w served, urls string) error {
+	for try := 0; ; try++ {
+		var out bytes.Buffer
+		cmd := c.crawling(w, urls)
+		cmd.Stdout, cmd.Stderr = &out, &out
+		err := cmd.Run()
+		if err == nil || cmd.ProcessState.ExitCode() != exitInUse || try == 10 {
+			if err != nil {
+				err = fmt.Errorf("seine crawl: %w\n%s", err, out.String())
+			}
+			return err
+		}
+	}
+}
+
+// awaitHealth waits until one of the nodes knows a leader.
+func (c *cluster) awaitHealth(urls string) {
+	c.t.Helper()
+	var last error
+	for range 600 {
+		for url := range strings.SplitSeq(urls, ",") {
+			if last = c.healthy(url); last == nil {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.t.Fatalf("no leader after 30 s: %v", last)
+}
+
+func (c *cluster) healthy(url string) error {
+	r, err := c.settle.http().Get(url + "/healthz")
+	if err != nil {
+		return err
+	}
+	if r.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", url, r.Status)
+	}
+	return errors.Join(err, r.Body.Close())
+}
+
+// check runs seine check.
+func (c *cluster) check() {
+	c.t.Helper()
+	cmd := exec.Command(c.seine, "check", "--store", c.store)
+	cmd.Env = c.settle.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Errorf("seine check: %v\n%s", err, out)
+	}
+}
+
+// awaitRequests waits until the web has been asked so often.
+func (c *cluster) awaitRequests(log string, n int) {
+	c.t.Helper()
+	for range 1200 {
+		text, err := os.ReadFile(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			c.t.Fatal(err)
+		}
+		if bytes.Count(text, []byte("\n")) >= n {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	c.t.Fatalf("not %d requests after 30 s", n)
+}
