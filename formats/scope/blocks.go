@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"seine/formats/names"
 	"seine/formats/weburl"
 )
 
@@ -36,7 +37,7 @@ func ParseBlock(text string) (string, error) {
 	case kind == KindPrefix:
 		value, err = prefixValue(value)
 	default:
-		value, err = hostValue(value)
+		value, err = names.Host(value)
 	}
 	if err != nil {
 		return "", fmt.Errorf("block %q: %w; name a DOMAIN, host:HOST or HOST/PATH", what, err)
@@ -54,7 +55,7 @@ func NewBlocks(whats []string) (*Blocks, error) {
 			return nil, fmt.Errorf("block %q: none of domain:, host:, prefix:", what)
 		}
 	}
-	set, faults := newRuleSet(rules)
+	set, faults := newRuleSet(rules, listOf(nil))
 	if err := errors.Join(faults...); err != nil {
 		return nil, fmt.Errorf("blocks: %w", err)
 	}

@@ -16,6 +16,7 @@
 // much it looks like a trap, by which generate demotes it: a trap is starved before it is
 // refused. The same URL, domain and depth give the same verdict on every machine.
 //
-// The work for a URL does not grow with the seeds, nor with the rules other than regexp: domains
-// and hosts are looked up in maps, prefixes by binary search.
+// The work for a URL does not grow with the seeds, nor with the rules other than regexp and file:
+// domains and hosts are looked up in maps, prefixes by binary search; a file, however long, is one
+// lookup for each label of the host.
 package scope

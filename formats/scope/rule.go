@@ -9,7 +9,7 @@ import (
 // Rule is one line of the ordered rules.
 type Rule struct {
 	Include bool   // "+": let in; else "-": keep out
-	Kind    string // KindDomain, KindHost, KindPrefix or KindRegexp
+	Kind    string // KindDomain, KindHost, KindPrefix, KindRegexp or KindFile
 	Value   string
 	Line    int // where it was read, from 1; 0 if it is from no file
 }
@@ -25,8 +25,8 @@ const (
 	KindPrefix = "prefix"
 	// KindRegexp: an RE2 expression found anywhere in the normal form of the URL.
 	KindRegexp = "regexp"
-
-	kindFile = "file"
+	// KindFile: a list of domains and hosts in a file (package names).
+	KindFile = "file"
 )
 
 // String returns the rule as it is written: "-regexp:\.zip$".
@@ -81,14 +81,11 @@ func ParseRules(text string) ([]Rule, error) {
 	return rules, errors.Join(faults...)
 }
 
-const kinds = "domain, host, prefix, regexp"
+const kinds = "domain, host, prefix, regexp, file"
 
 func (r Rule) checkKind() error {
 	switch r.Kind {
-	case KindDomain, KindHost, KindPrefix, KindRegexp:
-	case kindFile:
-		return fmt.Errorf("rule %q: file: rules are not available yet; "+
-			"write the file's lines as rules of their own", r)
+	case KindDomain, KindHost, KindPrefix, KindRegexp, KindFile:
 	default:
 		return fmt.Errorf("rule %q: unknown kind %q, use one of %s", r, r.Kind, kinds)
 	}

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"seine/formats/names"
 	"seine/formats/weburl"
 )
 
 // ruleSet finds the first of the ordered rules that matches: the least index that a lookup of
-// each kind finds. All but regexps are lookups, so the number of rules does not count.
+// each kind finds. All but regexps and files are one lookup, so that the number of rules does not
+// count.
 type ruleSet struct {
 	rules    []Rule
 	texts    []string // as Verdict.Rule shows them
@@ -18,6 +21,7 @@ type ruleSet struct {
 	hosts    map[string]int
 	prefixes prefixes
 	regexps  []indexedRegexp // by index
+	files    []indexedList   // by index
 }
 
 type indexedRegexp struct {
@@ -25,7 +29,13 @@ type indexedRegexp struct {
 	re    *regexp.Regexp
 }
 
-// CheckRules says what is wrong with rules as they are written: every fault.
+type indexedList struct {
+	index int
+	list  *names.List
+}
+
+// CheckRules says what is wrong with rules as they are written: every fault. The files that they
+// name are not looked at.
 func CheckRules(texts []string) error {
 	var rules []Rule
 	var faults []error
@@ -37,17 +47,36 @@ func CheckRules(texts []string) error {
 		}
 		rules = append(rules, r)
 	}
-	_, bad := newRuleSet(rules)
+	_, bad := newRuleSet(rules, func(string) *names.List { return nil })
 	return errors.Join(append(faults, bad...)...)
 }
 
-// newRuleSet compiles rules and returns every fault.
-func newRuleSet(rules []Rule) (ruleSet, []error) {
+// Files are the paths that "file:" rules among the texts name, in order, without repeats.
+func Files(texts []string) (paths []string) {
+	for _, text := range texts {
+		r, err := ParseRule(text)
+		if err == nil && r.Kind == KindFile && !slices.Contains(paths, r.Value) {
+			paths = append(paths, r.Value)
+		}
+	}
+	return paths
+}
+
+// listOf finds the lists of "file:" rules among those of a crawl.
+func listOf(lists map[string]*names.List) func(path string) *names.List {
+	return func(path string) *names.List { return lists[path] }
+}
+
+// newRuleSet compiles rules and returns every fault. list finds the list of a "file:" rule.
+func newRuleSet(rules []Rule, list func(path string) *names.List) (ruleSet, []error) {
 	s := ruleSet{rules: rules, domains: map[string]int{}, hosts: map[string]int{}}
 	var faults []error
 	var starts []prefixEntry
 	for i, r := range rules {
 		s.texts = append(s.texts, r.String())
+		if r.Kind == KindFile {
+			s.files = append(s.files, indexedList{i, list(r.Value)})
+		}
 		if err := s.add(i, r, &starts); err != nil {
 			if r.Line > 0 {
 				err = fmt.Errorf("line %d: %w", r.Line, err)
@@ -70,7 +99,7 @@ func (s *ruleSet) add(i int, r Rule, starts *[]prefixEntry) error {
 	}
 	switch r.Kind {
 	case KindDomain, KindHost:
-		host, err := hostValue(r.Value)
+		host, err := names.Host(r.Value)
 		if err != nil {
 			return fmt.Errorf("rule %q: %w", r, err)
 		}
@@ -93,20 +122,6 @@ func (s *ruleSet) add(i int, r Rule, starts *[]prefixEntry) error {
 		s.regexps = append(s.regexps, indexedRegexp{i, re})
 	}
 	return nil
-}
-
-// hostValue brings a host as a person writes it to the form that URLs have.
-func hostValue(value string) (string, error) {
-	u, err := weburl.Parse("http://" + value + "/")
-	if err != nil {
-		return "", err
-	}
-	n := u.Normalize(weburl.Options{})
-	port := strings.Contains(value, ":") && !strings.HasSuffix(value, "]")
-	if port || n.Path != "/" || strings.ContainsAny(value, "/\\?#@") {
-		return "", fmt.Errorf("%q is not a host name: leave out scheme, port and path", value)
-	}
-	return n.Host, nil
 }
 
 // prefixValue brings "host/path" or "http://host/path" to what key returns. Nothing is dropped
@@ -153,6 +168,15 @@ func (s *ruleSet) match(u weburl.Normal) (index int, ok bool) {
 	}
 	if i, ok := s.prefixes.match(key(u)); ok {
 		best = min(best, i)
+	}
+	for _, f := range s.files {
+		if f.index >= best {
+			break
+		}
+		if _, ok := f.list.Match(u.Host); ok {
+			best = f.index
+			break
+		}
 	}
 	for _, r := range s.regexps {
 		if r.index >= best {

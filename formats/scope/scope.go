@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"seine/formats/names"
 	"seine/formats/weburl"
 )
 
@@ -31,9 +32,10 @@ const (
 
 // Config is what a Scope is made of. The zero value is the domains of no seeds: nothing.
 type Config struct {
-	Scope  string   // Domain, Host, Prefix or Any; "" is Domain
-	Seeds  []string // URLs as they were injected
-	Rules  []Rule   // in order; the first that matches decides
+	Scope  string                 // Domain, Host, Prefix or Any; "" is Domain
+	Seeds  []string               // URLs as they were injected
+	Rules  []Rule                 // in order; the first that matches decides
+	Lists  map[string]*names.List // of "file:" rules, by path
 	Limits Limits
 	// URLs is how seeds are normalised; it must be what links are normalised with.
 	URLs weburl.Options
@@ -85,8 +87,13 @@ func New(c Config, s *weburl.Suffixes) (*Scope, error) {
 	if err := limits.validate(); err != nil {
 		faults = append(faults, err)
 	}
-	rules, bad := newRuleSet(c.Rules)
+	rules, bad := newRuleSet(c.Rules, listOf(c.Lists))
 	faults = append(faults, bad...)
+	for _, f := range rules.files {
+		if f.list == nil {
+			faults = append(faults, fmt.Errorf("rule %q: the list was not read", c.Rules[f.index]))
+		}
+	}
 	scope := &Scope{
 		scope: c.Scope, reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits),
 		names: map[string]struct{}{}, seeds: make(map[string]struct{}, len(c.Seeds)),
@@ -162,6 +169,31 @@ func (s *Scope) Decide(u weburl.Normal, domain string, depth int) Verdict {
 	}
 	return Verdict{Accepted: true, Code: Accepted, Rule: rule,
 		Suspicion: float64(suspicion) / 1000}
+}
+
+// Place says where the rule stands that decides over a URL.
+type Place struct {
+	Rule int    // its number, from 1
+	Line int    // of a "file:" rule: the line of the file, from 1; else 0
+	Text string // what that line says
+}
+
+// Locate finds the rule that decides over a URL in normal form, for people; false if none does.
+func (s *Scope) Locate(u weburl.Normal) (Place, bool) {
+	i, ok := s.rules.match(u)
+	if !ok {
+		return Place{}, false
+	}
+	p := Place{Rule: i + 1}
+	for _, f := range s.rules.files {
+		if f.index != i {
+			continue
+		}
+		if e, ok := f.list.Match(u.Host); ok {
+			p.Line, p.Text = f.list.Line(e)
+		}
+	}
+	return p, true
 }
 
 // isSeed tells a seed, or its twin at the other scheme: a seed that redirects from http to https

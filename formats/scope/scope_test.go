@@ -1,11 +1,13 @@
 package scope
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"seine/formats/names"
 	"seine/formats/weburl"
 )
 
@@ -193,7 +195,7 @@ func TestParseRuleRefuses(t *testing.T) {
 		{"+h.test", "+kind:value"},
 		{"-domain:", "nothing after"},
 		{"-dmain:h.test", `unknown kind "dmain"`},
-		{"+file:list.txt", "file: rules are not available yet"},
+		{"-file:", "nothing after"},
 	}
 	for _, c := range cases {
 		if r, err := ParseRule(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -226,7 +228,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 		Rules: []Rule{
 			{Kind: KindRegexp, Value: "(", Line: 7}, {Kind: KindHost, Value: "h.test/x"},
 			{Kind: KindHost, Value: "h.test:80"}, {Kind: KindPrefix, Value: "a b/"},
-			{Kind: kindFile, Value: "x"}, {Kind: KindDomain},
+			{Kind: KindFile, Value: "x"}, {Kind: KindDomain},
 		},
 		Limits: Limits{Length: -1, RepeatedRuns: 1, Depth: -2},
 	}, nil)
@@ -235,7 +237,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 	}
 	for _, want := range []string{
 		`scope "galaxy"`, `scheme "mailto"`, "…@/", "and 13 more bad seeds", "line 7",
-		`"h.test/x" is not a host name`, `"h.test:80" is not`, "a b", "file: rules",
+		`"h.test/x" is not a host name`, `"h.test:80" is not`, "a b", "the list was not read",
 		"nothing after", "length is -1", "repeated runs is 1", "depth is -2",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -247,5 +249,47 @@ func TestNewReportsEveryFault(t *testing.T) {
 	}
 	if _, err := New(Config{}, nil); err == nil {
 		t.Error("scope domain without a suffix list is accepted")
+	}
+}
+
+func TestFileRules(t *testing.T) {
+	list := func(text string) *names.List {
+		kept, _, err := names.Parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := names.New(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	s := newScope(t, Config{Scope: Any,
+		Rules: rules(t, "+host:good.bad.test", "- file:bad lists/bad.txt", "+file:good.txt",
+			"-regexp:."),
+		Lists: map[string]*names.List{"bad lists/bad.txt": list("# of spam\nbad.test\n\nhost:h.test\n"),
+			"good.txt": list("h.test\ngood.test\n")}})
+	for _, c := range []struct {
+		url, code, rule string
+		place           Place
+	}{
+		{"http://bad.test/", ByRule, "-file:bad lists/bad.txt", Place{2, 2, "bad.test"}},
+		{"https://x.bad.test:81/y", ByRule, "-file:bad lists/bad.txt", Place{2, 2, "bad.test"}},
+		{"http://good.bad.test/", Accepted, "+host:good.bad.test", Place{Rule: 1}},
+		{"http://h.test/", ByRule, "-file:bad lists/bad.txt", Place{2, 4, "host:h.test"}},
+		{"http://www.h.test/", Accepted, "+file:good.txt", Place{3, 1, "h.test"}},
+		{"http://other.test/", ByRule, "-regexp:.", Place{Rule: 4}},
+	} {
+		v := decide(t, s, c.url, 1)
+		if v.Code != c.code || v.Rule != c.rule {
+			t.Errorf("%s: %+v, want %s by %s", c.url, v, c.code, c.rule)
+		}
+		if p, ok := s.Locate(normal(t, c.url)); !ok || p != c.place {
+			t.Errorf("%s: decided by %+v, want %+v", c.url, p, c.place)
+		}
+	}
+	if got := Files([]string{"+file:a", "-domain:x", "- file: b", "-file:a"}); !slices.Equal(got,
+		[]string{"a", "b"}) {
+		t.Errorf("files: %v", got)
 	}
 }
