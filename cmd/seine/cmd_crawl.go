@@ -193,6 +193,9 @@ func (a *app) openToCrawl(ctx context.Context, seeds bool, set *settingFlags) (*
 	if err := contactMissing(s, a.web); err != nil {
 		return nil, nil, false, err
 	}
+	if err := node.CheckFiles(s); err != nil {
+		return nil, nil, false, err
+	}
 	c, done, err = a.openCrawl(ctx, true)
 	return c, done, true, err
 }

@@ -62,7 +62,7 @@ func settingsLong() string {
 
 // values are the settings that a version sets, by name.
 func values(s settings.Settings) (map[string]any, error) {
-	s.By, s.At, s.Origins, s.Blocks, s.Paused = "", 0, nil, nil, nil
+	s.By, s.At, s.Origins, s.Blocks, s.Paused, s.Files = "", 0, nil, nil, nil, nil
 	b, err := s.Encode()
 	if err != nil {
 		return nil, err
@@ -124,6 +124,9 @@ func (a *app) showSettings(ctx context.Context, version uint64) error {
 			mark, origin = "*", originText(s.Origins[k.Name])
 		}
 		fmt.Fprintf(a.out, "%s %-20s %-30s %s\n", mark, k.Name, valueText(v), origin)
+	}
+	for _, name := range s.FileNames() {
+		fmt.Fprintf(a.out, "  %s: %s\n", name, s.Files[name])
 	}
 	now := time.Now()
 	for _, b := range s.Blocks {
@@ -206,7 +209,7 @@ func (a *app) tellVersion(before, s settings.Settings) error {
 			return err
 		}
 		return a.printJSON(map[string]any{"version": s.Version, "by": s.By, "at": s.At, "settings": now,
-			"blocks": s.Blocks, "paused": s.Paused})
+			"blocks": s.Blocks, "paused": s.Paused, "files": s.Files})
 	}
 	lines, err := changes(before, s)
 	if err != nil {
@@ -244,6 +247,7 @@ func changes(from, to settings.Settings) (lines []string, err error) {
 		}
 	}
 	slices.Sort(lines)
+	lines = append(lines, settings.FileChanges(from, to)...)
 	return append(lines, handleChanges(from, to)...), nil
 }
 

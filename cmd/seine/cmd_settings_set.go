@@ -20,9 +20,13 @@ func newSettingsSet(a *app) *cobra.Command {
 		Short: "Put a new version with these values",
 		Long: "Puts a new version of the settings, whole or not at all: values that contradict each\n" +
 			"other are refused. A list is separated by commas; rules=... may be repeated and is taken\n" +
-			"as it stands, in order, in place of the rules before. --config FILE reads YAML first.",
+			"as it stands, in order, in place of the rules before. A rule -file:PATH names a list of\n" +
+			"domains (with all below them) and host:NAME lines, up to millions; it is read now and kept\n" +
+			"with the crawl, so set the rules again when the file has changed. --config FILE reads YAML\n" +
+			"first.",
 		Example: "  seine settings set delay=5s\n" +
 			"  seine settings set rules=-prefix:example.org/archive/ rules=+domain:example.org\n" +
+			"  seine settings set rules=-file:unwanted.txt\n" +
 			"  seine settings set --config new.yaml",
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.setSettings(c.Context(), args, config)
@@ -94,7 +98,7 @@ func assign(s *settings.Settings, args []string, from map[string]string) error {
 		name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
 		if name == "rules" {
 			rules = append(rules, value)
-			s.Rules = rules
+			s.SetRules(rules)
 		} else if err := s.Set(name, value); err != nil {
 			return usage(err)
 		}

@@ -77,11 +77,14 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 func exitCode(err error) int {
 	var coded exitError
 	var locked *dir.LockedError
+	var file *node.FileError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &file):
+		return exitUsage
 	case errors.Is(err, node.ErrDrained), errors.Is(err, context.Canceled):
 		return exitStopped
 	case errors.As(err, &locked), errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNotLeader):

@@ -82,16 +82,32 @@ func (e *explanation) scope(ctx context.Context) error {
 		e.say("scope", "let in by %s; it looks somewhat like a trap (%.0f %%), which lowers its priority",
 			v.Rule, 100*v.Suspicion)
 	case v.Accepted:
-		e.say("scope", "let in by %s", v.Rule)
+		e.say("scope", "let in by %s%s", v.Rule, e.place(s))
 	case v.Code == scope.OutOfScope:
 		e.stop("scope", "outside the scope of the seeds (%s): no seed has this domain, host or prefix; "+
 			"`--scope any` or `--rules +domain:%s` lets it in", e.settings.Scope, e.domain)
 	case v.Code == scope.ByRule:
-		e.stop("rule", "kept out by the rule %s", v.Rule)
+		e.stop("rule", "kept out by the rule %s%s", v.Rule, e.place(s))
 	default:
 		e.stop("trap", "%s: over the limit %s", v.Code, v.Rule)
 	}
 	return nil
+}
+
+// place says where the rule stands that decides, if one does.
+func (e *explanation) place(s *scope.Scope) string {
+	p, ok := s.Locate(e.url)
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf(", rule %d of %d", p.Rule, len(e.settings.Rules))
+	if p.Line > 0 {
+		text += fmt.Sprintf(", by line %d of the file: %s", p.Line, p.Text)
+	}
+	if o, ok := e.settings.Origins["rules"]; ok {
+		text += " (" + originText(o) + ")"
+	}
+	return text
 }
 
 func (e *explanation) blocks(context.Context) error {

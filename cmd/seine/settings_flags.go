@@ -17,8 +17,9 @@ import (
 var settingMeans = map[string]string{
 	"contact": "how site owners reach you, a URL or mail address; without it no public " +
 		"address is asked",
-	"scope":               "of the seeds: domain, host, prefix or any",
-	"rules":               "ordered rules +KIND:VALUE or -KIND:VALUE, first match wins; repeat it",
+	"scope": "of the seeds: domain, host, prefix or any",
+	"rules": "ordered +/-KIND:VALUE, KIND one of domain, host, prefix, regexp, file; " +
+		"first match wins; repeat it",
 	"embeds":              "follow what pages are built of: images, scripts, styles",
 	"agent":               "product token, as robots.txt names us",
 	"delay":               "between two requests to one domain",
@@ -187,7 +188,7 @@ func (f *settingFlags) file() string {
 // set takes a flag over. A rule may hold commas, so rules are not split.
 func (f *settingFlags) set(s *settings.Settings, k settings.Key) error {
 	if k.Name == "rules" {
-		s.Rules = f.values[k.Name].texts
+		s.SetRules(f.values[k.Name].texts)
 		return nil
 	}
 	return s.Set(k.Name, f.values[k.Name].String())

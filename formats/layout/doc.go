@@ -6,7 +6,7 @@
 //	commits/NNNNNNNNNN                      commit N; no gaps
 //	LATEST                                  a hint: the last commit its writer knew
 //	copy                                    a copy into this store has begun and not ended
-//	uploads/DIGEST                          what a submit brings along (seeds)
+//	uploads/DIGEST                          what a submit (seeds) or a setting (lists) brings along
 //	rounds/RRRRRRRR/spec                    the spec of job R, put once
 //	rounds/RRRRRRRR/STAGE/TTTT/end          the end of a task that is a function, put once
 //	rounds/RRRRRRRR/STAGE/TTTT/aE-N/NAME    what an attempt wrote
@@ -61,7 +61,8 @@ func Settings(version uint64) Key { return fmt.Sprintf("%s%08d", SettingsPrefix,
 // Commit is the key of commit n.
 func Commit(n uint64) Key { return fmt.Sprintf("%s%010d", CommitPrefix, n) }
 
-// Upload is the key of bytes brought along by a submit, named by their digest.
+// Upload is the key of bytes brought along by a submit or a setting, named by their
+// digest.
 func Upload(digest string) Key { return UploadPrefix + digest }
 
 // Job is the folder of a writing job, with a slash at its end.

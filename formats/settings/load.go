@@ -23,9 +23,14 @@ func Parse(text []byte, base Settings) (Settings, error) {
 	dec.KnownFields(true)
 	s := base
 	// A list replaces the one below it; the decoder would append to a shared one.
-	s.Rules, s.DNS = slices.Clip(s.Rules), slices.Clip(s.DNS)
+	s.Rules, s.DNS = nil, slices.Clip(s.DNS)
 	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		return base, fmt.Errorf("settings: %s; `seine settings --help` lists the keys", plain(err))
+	}
+	if s.Rules == nil { // the text does not speak of them
+		s.Rules = base.Rules
+	} else {
+		s.SetRules(s.Rules)
 	}
 	return s, nil
 }
@@ -108,6 +113,9 @@ func (s *Settings) Set(name, value string) error {
 		if yamlName(v.Type().Field(i)) == name && name != "" {
 			if err := setField(v.Field(i), value); err != nil {
 				return fmt.Errorf("setting %s: %w", name, err)
+			}
+			if name == "rules" {
+				s.SetRules(s.Rules)
 			}
 			return nil
 		}

@@ -20,6 +20,10 @@ type Settings struct {
 	Blocks []Block `yaml:"-" json:"blocks,omitempty"`
 	Paused *Pause  `yaml:"-" json:"paused,omitempty"`
 
+	// Files are those that settings name, as they were when they were read, by what
+	// names them.
+	Files map[string]File `yaml:"-" json:"files,omitempty"`
+
 	Contact string `yaml:"contact,omitempty" json:"contact,omitempty"`
 
 	Scope  string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any

@@ -30,6 +30,8 @@ type Env struct {
 	// Settings reads a version of the settings, defaults filled in; version 0
 	// is all defaults.
 	Settings func(ctx context.Context, version uint64) (settings.Settings, error)
+	// Files are those that settings name; nil: read them each time.
+	Files *Files
 	// Suffixes is the Public Suffix List that the crawl pinned.
 	Suffixes *weburl.Suffixes
 	// Stats, where set, counts what the tasks read of Parquet objects and sidecars.

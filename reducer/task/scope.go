@@ -32,12 +32,16 @@ func (e Env) Scope(ctx context.Context, m *lsm.Manifest, s settings.Settings, r 
 			return nil, fmt.Errorf("settings %d, rule %d: %w", s.Version, i+1, err)
 		}
 	}
+	lists, err := e.lists(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("settings %d: %w", s.Version, err)
+	}
 	depth := s.MaxDepth
 	if maxDepth > 0 && maxDepth < depth {
 		depth = maxDepth
 	}
 	decide, err := scope.New(scope.Config{Scope: s.Scope, Seeds: seeds, Rules: rules,
-		Limits: scope.Limits{Length: s.MaxURLLength, Segments: s.MaxSegments,
+		Lists: lists, Limits: scope.Limits{Length: s.MaxURLLength, Segments: s.MaxSegments,
 			Params: s.MaxParams, RepeatedRuns: s.MaxRepeats, Depth: depth}}, e.Suffixes)
 	if err != nil {
 		return nil, fmt.Errorf("settings %d: %w", s.Version, err)

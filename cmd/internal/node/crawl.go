@@ -31,6 +31,7 @@ type Crawl struct {
 
 	mu       sync.Mutex
 	head     *lsm.Manifest
+	files    task.Files
 	versions map[uint64]settings.Settings
 }
 
@@ -77,7 +78,7 @@ func half(ctx context.Context, store *Store) error {
 // Env is the world of the reducer's tasks, and of whoever reads tables.
 func (c *Crawl) Env(scratch string) task.Env {
 	return task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
-		Settings: c.Settings, Suffixes: c.Suffixes}
+		Settings: c.Settings, Files: &c.files, Suffixes: c.Suffixes}
 }
 
 // Head is the newest snapshot.
@@ -179,7 +180,9 @@ func (c *Crawl) PutSettings(ctx context.Context, s settings.Settings) (version u
 }
 
 // ChangeSettings puts the version that change makes of the newest, unless it says
-// nothing new; it returns the version that holds. When somebody else puts one
+// nothing new; it returns the version that holds. Files that it names and that are
+// not kept yet are read from this machine and put; one that cannot be used is a
+// *FileError. When somebody else puts one
 // meanwhile, change is asked again, so that no change is lost.
 func (c *Crawl) ChangeSettings(ctx context.Context,
 	change func(newest settings.Settings) (settings.Change, error)) (version uint64, changed bool, err error) {
@@ -197,6 +200,9 @@ func (c *Crawl) ChangeSettings(ctx context.Context,
 			return 0, false, err
 		}
 		if err := to.Fill().Validate(); err != nil {
+			return 0, false, err
+		}
+		if err := c.keepFiles(ctx, &to.Settings); err != nil {
 			return 0, false, err
 		}
 		s, changed := to.After(old, newest+1)
