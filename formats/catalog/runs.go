@@ -180,8 +180,8 @@ func (c *catalog) changes() string {
 			"false AS listed\n  FROM %s\n  WHERE delta", r.Seq, from))
 	}
 	if len(c.open.Lists) > 0 {
-		parts = append(parts, "SELECT url, NULL, NULL, NULL, NULL, NULL, NULL, true\n  FROM "+
-			c.read(keysOf(c.open.Lists), false))
+		parts = append(parts, "SELECT url, NULL AS inlinks, NULL AS depth, NULL AS queued, NULL AS queued_rank, "+
+			"NULL AS priority,\n    NULL AS seq, true AS listed\n  FROM "+c.read(keysOf(c.open.Lists), false))
 	}
 	if len(parts) == 0 {
 		return ""
