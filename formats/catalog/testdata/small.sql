@@ -50,7 +50,8 @@ LEFT JOIN (SELECT url, sum(inlinks)::BIGINT AS inlinks, min(depth)::INTEGER AS d
   FROM read_parquet([
     '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet'], hive_partitioning = false)
   WHERE delta
-  UNION ALL SELECT url, NULL, NULL, NULL, NULL, NULL, NULL, true
+  UNION ALL SELECT url, NULL AS inlinks, NULL AS depth, NULL AS queued, NULL AS queued_rank, NULL AS priority,
+    NULL AS seq, true AS listed
   FROM read_parquet([
     '/data/it''s/rounds/00000005/generate/0000/a000001-0001/lists.parquet'], hive_partitioning = false))
   GROUP BY url) AS d ON d.url = u.url;
