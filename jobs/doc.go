@@ -87,9 +87,11 @@ func Stages(k Kind) ([]Stage, error) {
 	return nil, fmt.Errorf("unknown kind of job %q: use a newer seine", k)
 }
 
-// Upkeep says whether a kind of job only tidies up: it is begun by the
-// coordinator between other jobs, and one that fails is dropped.
-func (k Kind) Upkeep() bool { return k == KindCompact || k == KindPrune }
+// Upkeep says whether a job of a kind, with what it requeues if it does, is the
+// coordinator's own: begun by it between other jobs, and dropped if it fails.
+func Upkeep(k Kind, r *Requeue) bool {
+	return k == KindCompact || k == KindPrune || r != nil && len(r.Room) > 0
+}
 
 // Reads is the oldest snapshot that a job reads.
 func (s Spec) Reads() uint64 {

@@ -195,6 +195,11 @@ func (r *crawler) next(ctx context.Context) (*ending, error) {
 	if limit := r.reached(now); limit != "" && (waits.Due > 0 || waits.Of(schema.WhySlot).URLs > 0) {
 		return &ending{limit, waits, head}, nil
 	}
+	if waits.Due == 0 && len(head.Room) > 0 {
+		if came, err := r.room(ctx, head); came || err != nil {
+			return nil, err
+		}
+	}
 	if waits.Due == 0 {
 		until, what := r.wakes(waits, now)
 		if what == "" {
@@ -206,6 +211,27 @@ func (r *crawler) next(ctx context.Context) (*ending, error) {
 		return &ending{fmt.Sprintf("%d rounds in a row brought nothing", r.idle), waits, head}, nil
 	}
 	return nil, r.round(ctx)
+}
+
+// room waits for the job that brings back what full domains kept back: the
+// coordinator begins it before the next round. came is false if it ended without.
+func (r *crawler) room(ctx context.Context, before *lsm.Manifest) (came bool, err error) {
+	for {
+		st, err := r.conn.Status(ctx)
+		if err != nil {
+			return false, orCause(ctx, err)
+		}
+		head, err := r.crawl.Head(ctx)
+		if err != nil || head.N != before.N && len(head.Room) == 0 {
+			return err == nil, err
+		}
+		if st.Idle || st.Paused != nil {
+			return false, nil
+		}
+		if err := r.sleep(ctx, 50*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
 }
 
 // nextNow is the time (ms) that the next job will have: jobs are a second apart,

@@ -171,6 +171,10 @@ func (e *explanation) frontier(context.Context) error {
 		clock(r.DiscoveredAt, e.now), r.Depth, r.Inlinks, r.CrawlStatus)
 	e.say("priority", "%.3f, band %s now", r.Priority, task.Band(r.QueuedRank, e.now.UnixMilli()))
 	switch {
+	case r.Reason == schema.DomainFull:
+		e.stop("waits", "for room: %s had too many URLs outstanding when it was discovered (max_outstanding is "+
+			"%d now); it comes back when half of them are gone, `seine requeue %s` brings it back at once",
+			e.domain, e.settings.MaxOutstanding, r.URL)
 	case r.Queued == 0:
 		e.stop("waits", "for nothing: it is not tried again by itself (%s)", r.Reason)
 	case r.NextCrawl > e.now.UnixMilli():
@@ -212,8 +216,12 @@ func (e *explanation) group(ctx context.Context) error {
 	if g.NextSlot > e.now.UnixMilli() {
 		slot = "at " + clock(g.NextSlot, e.now)
 	}
-	e.say("budget", "one request per %v%s: about %d URLs of it a round; %d of its %d URLs are pending, next "+
-		"slot %s", delay, why, budget, g.Pending, g.Known, slot)
+	kept := ""
+	if g.Held > 0 {
+		kept = fmt.Sprintf(" (%d kept back: domain_full)", g.Held)
+	}
+	e.say("budget", "one request per %v%s: about %d URLs of it a round; %d of its %d URLs are pending%s, next "+
+		"slot %s", delay, why, budget, g.Pending, g.Known, kept, slot)
 	if g.BackoffUntil > e.now.UnixMilli() {
 		e.stop("back-off", "the domain asked to be left alone until %s", clock(g.BackoffUntil, e.now))
 	}

@@ -45,7 +45,7 @@ var settingMeans = map[string]string{
 	"max_repeats":         "times a run of segments may repeat",
 	"max_depth":           "hops from a seed",
 	"max_links":           "links of a page",
-	"max_outstanding":     "URLs of one domain that may wait",
+	"max_outstanding":     "pending URLs of one domain that may wait; more are kept as domain_full",
 	"interval_first":      "until a page is looked at again",
 	"interval_seed":       "the same for seeds and home pages",
 	"interval_min":        "shortest adaptive interval",

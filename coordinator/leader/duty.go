@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"seine/coordinator/schedule"
@@ -110,7 +111,7 @@ func (l *Leader) publish(ctx context.Context) error {
 	defer l.mu.Unlock()
 	if p.Outcome == state.Commit {
 		l.compacted = false
-	} else if p.Spec.Kind.Upkeep() {
+	} else if jobs.Upkeep(p.Spec.Kind, p.Spec.Requeue) {
 		l.compacted = true // it failed: not again before something else is committed
 	}
 	for ref := range l.leases {
@@ -123,9 +124,10 @@ func (l *Leader) publish(ctx context.Context) error {
 	return nil
 }
 
-// compact opens the compaction that is due, or notes that none is.
+// compact opens the compaction that is due, or notes that none is. Other upkeep
+// goes into the queue, as whatever may be cancelled does.
 func (l *Leader) compact(ctx context.Context) error {
-	if l.planning == nil || !l.planning.submission.Kind.Upkeep() {
+	if l.planning == nil || l.planning.submission.Kind != jobs.KindCompact {
 		next, err := l.ledger.CompactNext(ctx)
 		if err != nil {
 			return fmt.Errorf("pick a compaction: %w", err)
@@ -133,6 +135,9 @@ func (l *Leader) compact(ctx context.Context) error {
 		if next == nil {
 			l.setCompacted()
 			return nil
+		}
+		if next.Kind != jobs.KindCompact {
+			return l.enqueue(ctx, *next)
 		}
 		l.planning = &planning{submission: *next}
 		l.node.View(func(s *state.State) {
@@ -147,6 +152,29 @@ func (l *Leader) compact(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// enqueue submits upkeep, unless some waits already: what is due then will be
+// seen again after its commit.
+func (l *Leader) enqueue(ctx context.Context, next state.Submission) error {
+	waits := false
+	l.node.View(func(s *state.State) {
+		next.RequestID = fmt.Sprintf("upkeep-%d-%d", s.Epoch, s.LastJob+1)
+		waits = slices.ContainsFunc(s.Queue, func(q state.Submission) bool {
+			return jobs.Upkeep(q.Kind, q.Requeue)
+		})
+	})
+	if !waits {
+		_, err := l.apply(ctx, next)
+		if err != nil && !errors.Is(err, state.ErrRefused) {
+			return fmt.Errorf("submit upkeep (%s): %w", next.Kind, err)
+		}
+		if err != nil {
+			l.log.Warn("upkeep was refused", "kind", next.Kind, "error", err)
+		}
+	}
+	l.setCompacted()
+	return nil
 }
 
 func (l *Leader) setCompacted() {

@@ -149,7 +149,7 @@ func progress(j *state.Job) state.Payload {
 	if failed {
 		// Upkeep is only worth something as long as it costs nothing: it must not
 		// hold up the crawl.
-		if j.Spec.Kind.Upkeep() {
+		if jobs.Upkeep(j.Spec.Kind, j.Spec.Requeue) {
 			return state.Publish{Job: j.Spec.Job, Outcome: state.Discard}
 		}
 		return state.Block{Job: j.Spec.Job}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"seine/formats/schema"
@@ -38,7 +39,27 @@ var internal = map[string]bool{"partition": true, "delta": true}
 
 // counts are the optional numbers that count: null is none.
 var counts = map[string]bool{"crawl_count": true, "fail_count": true, "visits": true, "changes": true,
-	"inlinks": true, "error_count": true, "backoffs": true, "near_duplicates": true, "failures": true}
+	"inlinks": true, "error_count": true, "backoffs": true, "near_duplicates": true, "failures": true,
+	"held": true}
+
+// gained are the columns of a table that older stores of the same format lack:
+// there may be no object that has them.
+var gained = map[string][]string{schema.Domains: {"held"}}
+
+// lacking is a SELECT without rows of the columns that a table has gained; "" if
+// it has gained none.
+func lacking(table string, t row) string {
+	var columns []column
+	for _, c := range columnsOf(t) {
+		if slices.Contains(gained[table], c.name) {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 0 {
+		return ""
+	}
+	return empty(columns)
+}
 
 // columnsOf gives the columns of a row struct, in its order.
 func columnsOf(t row) []column {

@@ -20,6 +20,9 @@ func (c *catalog) run(table string, t row) string {
 	if whole == "" {
 		return empty(columns)
 	}
+	if more := lacking(table, t); more != "" {
+		whole = "(SELECT * FROM " + whole + "\n  UNION ALL BY NAME " + more + ")"
+	}
 	items := make([]string, len(columns))
 	for i, col := range columns {
 		items[i] = col.item("t")

@@ -112,6 +112,9 @@ type Manifest struct {
 	Waiting int64 `json:"waiting"` // URLs with a ticket
 	// Pruned is when a prune job last looked at the append tables, ms.
 	Pruned int64 `json:"pruned,omitempty"`
+	// Room are the partitions, ascending, in which a politeness group that keeps
+	// URLs back as domain_full has room for them: a requeue job is due there.
+	Room []uint16 `json:"room,omitempty"`
 }
 
 // Edit is what a job changes. Applying it to the manifest that it was made for
@@ -133,6 +136,9 @@ type Edit struct {
 	// ReplaceParts take the places of the parts of the same rounds.
 	ReplaceParts []Part `json:"replace_parts,omitempty"`
 	Pruned       int64  `json:"pruned,omitempty"` // ms; the manifest's, where it is set
+	// AddRoom joins the manifest's Room, RemoveRoom leaves it.
+	AddRoom    []uint16 `json:"add_room,omitempty"`
+	RemoveRoom []uint16 `json:"remove_room,omitempty"`
 }
 
 // Commit is the object commits/N: it makes a snapshot visible, whole or not at
@@ -168,7 +174,8 @@ func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 	next := &Manifest{Format: Format, N: c.N, Epoch: c.Epoch, Job: c.Job, Now: c.Now,
 		Settings: m.Settings, Tables: maps.Clone(from.Tables), Frontier: from.Frontier,
 		Parts: from.Parts, Known: from.Known + c.Edit.KnownDelta,
-		Waiting: from.Waiting + c.Edit.WaitingDelta, Pruned: max(from.Pruned, c.Edit.Pruned)}
+		Waiting: from.Waiting + c.Edit.WaitingDelta, Pruned: max(from.Pruned, c.Edit.Pruned),
+		Room: editRoom(from.Room, &c.Edit)}
 	if next.Tables == nil {
 		next.Tables = map[string][]Run{}
 	}
@@ -191,6 +198,19 @@ func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 		next.Parts = append(slices.Clip(next.Parts), *c.Edit.Part)
 	}
 	return next, nil
+}
+
+// editRoom is a manifest's Room after an edit; nil where there is none.
+func editRoom(before []uint16, e *Edit) []uint16 {
+	room := slices.Concat(before, e.AddRoom)
+	slices.Sort(room)
+	room = slices.DeleteFunc(slices.Compact(room), func(p uint16) bool {
+		return slices.Contains(e.RemoveRoom, p)
+	})
+	if len(room) == 0 {
+		return nil
+	}
+	return room
 }
 
 func (m *Manifest) editTables(e *Edit) error {

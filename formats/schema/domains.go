@@ -15,6 +15,7 @@ type Domain struct {
 	NextSlot     int64  `parquet:"next_slot,optional,timestamp(millisecond:utc)"`
 	Known        int64  `parquet:"known"`
 	Pending      int64  `parquet:"pending"`
+	Held         int64  `parquet:"held,optional"` // of pending, those kept back as domain_full
 	Pages        int64  `parquet:"pages"`
 	Failed       int64  `parquet:"failed"`
 	NearDup      int64  `parquet:"near_duplicates,optional"` // new pages that were near-duplicates

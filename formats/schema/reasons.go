@@ -30,6 +30,7 @@ const (
 	Trap       Reason = "trap"
 	Blocked    Reason = "blocked"
 	TypeOut    Reason = "type_not_stored"
+	DomainFull Reason = "domain_full" // of urls alone: discovered, and not queued yet
 
 	DNSNotFound Reason = "dns_not_found"
 	DNSTimeout  Reason = "dns_timeout"
@@ -69,6 +70,7 @@ const (
 	DueAgain    Due = "again"    // waits again as before: same ticket
 	DueGroup    Due = "group"    // when the group's back-off ends
 	DueBlock    Due = "block"    // when the block ends; without an end it waits for nothing
+	DueRoom     Due = "room"     // when half of its group's outstanding URLs are gone
 	DueNever    Due = "never"    // waits for nothing
 )
 
@@ -109,6 +111,7 @@ var Policies = []Policy{
 	{RuleOut, Failed, false, false, DueNever, true, "a rule excludes it"},
 	{Trap, Failed, false, false, DueNever, true, "looks like a trap"},
 	{Blocked, Failed, false, false, DueBlock, true, "blocked on request"},
+	{DomainFull, Pending, false, false, DueRoom, true, "its domain has too many outstanding URLs: it waits for room"},
 	{TypeOut, Completed, false, false, DueRarely, true, "of a type that is not stored"},
 
 	{DNSNotFound, "", true, true, DueRetry, true, "the name does not exist"},

@@ -53,11 +53,14 @@ type Reduce struct {
 	Append  map[string][]lsm.Object `json:"append,omitempty"` // append tables
 	WARC    []lsm.WARCFile          `json:"warc,omitempty"`
 	// Parts take the places of those of the same rounds: what prune leaves.
-	Parts    []lsm.Part       `json:"parts,omitempty"`
-	Absorbed []string         `json:"absorbed,omitempty"` // frontier runs (kind/id) rewritten whole in Range
-	Known    int64            `json:"known"`              // change of known URLs
-	Tickets  int64            `json:"tickets"`            // change of URLs with a ticket
-	Counts   map[string]int64 `json:"counts"`             // for the report: by reason, and totals
+	Parts    []lsm.Part `json:"parts,omitempty"`
+	Absorbed []string   `json:"absorbed,omitempty"` // frontier runs (kind/id) rewritten whole in Range
+	Known    int64      `json:"known"`              // change of known URLs
+	Tickets  int64      `json:"tickets"`            // change of URLs with a ticket
+	// Room are the partitions, ascending, in which a politeness group that keeps
+	// URLs back as domain_full has room for them.
+	Room   []uint16         `json:"room,omitempty"`
+	Counts map[string]int64 `json:"counts"` // for the report: by reason, and totals
 }
 
 // Encode writes an end object.

@@ -203,7 +203,7 @@ func (b *batch) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look up URLs: %w", err)
 	}
-	return nil
+	return b.f.countGroups(ctx, b.items)
 }
 
 // item folds one key.

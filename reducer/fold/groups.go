@@ -15,7 +15,7 @@ import (
 type tally struct {
 	key                           lsm.Key
 	known, pending, pages, failed int64
-	nearDup                       int64
+	held, nearDup                 int64
 	lastAccessed, backoff, slot   int64 // ms since 1970; 0: none
 	success                       bool  // resets what is counted in a row
 	backoffs, errors              int32 // since the last success
@@ -43,6 +43,7 @@ type sample struct {
 // group is the politeness group at hand. Its facts come by URL, not by time.
 type group struct {
 	tally     tally
+	admitted  int64 // URLs that the round added to its frontier
 	successAt int64
 	backoffs  []int64 // when
 	failures  []int64

@@ -9,7 +9,8 @@ import (
 // priority (DESIGN §7).
 const risen = task.RankScale / 16
 
-// discovered writes the row of a URL that nobody knew; it is due at once.
+// discovered writes the row of a URL that nobody knew; it is due at once, unless
+// its group is full: then the row alone remembers it.
 func (f *folding) discovered(it *item) error {
 	row := schema.URL{Partition: int32(it.key.Partition), Domain: it.key.Domain, Host: it.key.Host,
 		URL: it.key.URL, CrawlStatus: schema.Pending, Depth: it.links.depth, Seed: it.links.seed,
@@ -19,11 +20,21 @@ func (f *folding) discovered(it *item) error {
 	row.QueuedRank = task.Rank(row.Priority, row.NextCrawl)
 	f.end.Counts["new"]++
 	f.end.Known++
+	f.groups.tally.known++
+	full := !f.admit()
+	if full {
+		f.end.Counts["held"]++
+		f.groups.tally.held++
+		row.Reason = schema.DomainFull
+		row.NextCrawl, row.Why, row.Queued, row.QueuedRank = 0, "", 0, 0
+	}
 	if err := f.out.urls.Write(&row); err != nil {
 		return err
 	}
 	f.tally(&schema.URL{}, &row)
-	f.groups.tally.known++
+	if full {
+		return nil
+	}
 	return f.queue(task.QueueRow(&row))
 }
 

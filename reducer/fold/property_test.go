@@ -147,6 +147,9 @@ var seedURLs = []string{"http://d0.test/", "http://d1.test/p1", "http://www.d2.t
 
 func randomSettings(seed int) settings.Settings {
 	s := settings.Settings{Scope: "any", Retries: 1, GroupByHost: seed%2 == 1}
+	if seed%4 < 2 {
+		s.MaxOutstanding = 3 + 2*seed // some domains are full
+	}
 	if seed%3 == 0 {
 		s.Rules = []string{"-prefix:http://d4.test/p3", "-domain:d5.test"}
 	}
@@ -167,6 +170,7 @@ func TestTwin(t *testing.T) {
 			for n := range 6 {
 				c.now += steps[hash(fmt.Sprint(seed, n))%4]
 				compareRound(c, randomWeb(seed))
+				compareRoom(c)
 				if t.Failed() {
 					t.Fatalf("round %d", c.job)
 				}
@@ -193,6 +197,9 @@ func compareRound(c *crawl, w web) {
 		checkAgain(c, s, live[urlKey(f.URL)], f)
 	}
 	compareAppended(c, s)
+	if want := s.rooms(); !gocmp.Equal(want, c.head.Room) {
+		c.t.Errorf("there is room in the partitions %v, the manifest says %v", want, c.head.Room)
+	}
 	counts := map[string]int64{}
 	for _, end := range ends {
 		for name, n := range end.Counts {

@@ -41,6 +41,9 @@ type folding struct {
 	// asked for again, ms; keys as in robots.
 	expires map[lsm.Key]int64
 
+	// counted says what is outstanding in the groups of the batch at hand.
+	counted map[lsm.Key]outstanding
+
 	facts   *task.Sorter[fact]
 	urls    *lsm.Reader[schema.URL] // what a link can change; whole rows of what had its turn
 	groups  *group                  // the group at hand
@@ -51,6 +54,7 @@ type folding struct {
 func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) {
 	f := &folding{env: e, task: t, job: int64(t.Spec.Job), now: t.Spec.Now,
 		retryAt: map[lsm.Key]int64{}, expires: map[lsm.Key]int64{},
+		counted: map[lsm.Key]outstanding{},
 		end: &taskend.Reduce{Format: taskend.Format, Range: t.Range,
 			Tables: map[string]lsm.Object{}, Append: map[string][]lsm.Object{},
 			Counts: map[string]int64{}}}

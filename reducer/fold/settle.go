@@ -92,6 +92,7 @@ func (f *folding) settleGroups(ctx context.Context) error {
 func (f *folding) domain(row *schema.Domain, t *tally) {
 	row.Known += t.known
 	row.Pending += t.pending
+	row.Held += t.held
 	row.Pages += t.pages
 	row.Failed += t.failed
 	row.NearDup += t.nearDup
@@ -115,6 +116,7 @@ func (f *folding) domain(row *schema.Domain, t *tally) {
 		row.Delay, row.DelayWhy = row.CrawlDelay, delayRobots
 	}
 	row.Round = f.job
+	f.room(row)
 }
 
 func (f *folding) settleHosts(ctx context.Context) error {

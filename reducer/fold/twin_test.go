@@ -2,6 +2,7 @@ package fold_test
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -295,12 +296,13 @@ func (s *slow) sameGroup(d1, h1, d2, h2 string) bool {
 }
 
 func (s *slow) links(done []lsm.Key) {
-	targets := map[string]bool{}
+	targets := map[lsm.Key]bool{}
 	for _, d := range s.met.discoveries {
-		targets[d.URL] = true
+		targets[urlKey(d.URL)] = true
 	}
-	for url := range targets {
-		key := urlKey(url)
+	gained := map[lsm.Key]int64{}
+	for _, key := range slices.SortedFunc(maps.Keys(targets), lsm.Key.Compare) {
+		url := key.URL
 		if slices.Contains(done, key) {
 			continue
 		}
@@ -313,6 +315,7 @@ func (s *slow) links(done []lsm.Key) {
 				Queued: int64(s.spec.Job), Round: int64(s.spec.Job)}
 			row.Priority = max(s.score(&row, suspicion), atLeast)
 			row.QueuedRank = task.Rank(row.Priority, row.NextCrawl)
+			s.keepBack(&row, gained)
 			s.URLs[key] = row
 			continue
 		}
@@ -412,7 +415,7 @@ func (s *slow) domains(oldRobots map[lsm.Key]schema.Robots) {
 func (s *slow) domain(key lsm.Key, row schema.Domain,
 	oldRobots map[lsm.Key]schema.Robots) schema.Domain {
 	row.Partition, row.Domain, row.Host = int32(key.Partition), key.Domain, key.Host
-	row.Known, row.Pending, row.Failed, row.Pages = 0, 0, 0, 0
+	row.Known, row.Pending, row.Failed, row.Pages, row.Held = 0, 0, 0, 0, 0
 	mine := func(domain, host string) bool { return s.sameGroup(domain, host, key.Domain, key.Host) }
 	for k, url := range s.URLs {
 		if !mine(k.Domain, k.Host) {
@@ -427,6 +430,9 @@ func (s *slow) domain(key lsm.Key, row schema.Domain,
 		}
 		if url.BlobPath != "" {
 			row.Pages++
+		}
+		if url.Reason == schema.DomainFull {
+			row.Held++
 		}
 	}
 	var asked []schema.Fetch

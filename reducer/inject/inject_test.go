@@ -105,7 +105,11 @@ func TestEqualsTwin(t *testing.T) {
 		for _, key := range slices.SortedFunc(maps.Keys(w.URLs), lsm.Key.Compare) {
 			if row := w.URLs[key]; r.IntN(5) == 0 {
 				row.CrawlStatus, row.Queued, row.LastCrawled = schema.Failed, 0, 5
-				row.Reason = []string{schema.Trap, schema.NotFound, schema.Blocked}[r.IntN(3)]
+				row.Reason = []string{schema.Trap, schema.NotFound, schema.Blocked,
+					schema.DomainFull}[r.IntN(4)]
+				if row.Reason == schema.DomainFull {
+					row.CrawlStatus, row.LastCrawled = schema.Pending, 0
+				}
 				w.URLs[key] = row
 			}
 		}

@@ -13,6 +13,7 @@ type change struct {
 	queued  bool // the row has a new ticket: it needs a frontier row
 	isNew   bool
 	revived bool // it had been refused and waits again
+	unheld  bool // its group had kept it back
 	ticket  bool // it had none before
 }
 
@@ -54,8 +55,9 @@ func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (chan
 		row.NextCrawl, row.Why = spec.Now, why(&row)
 		c.queued = true
 	case old.Queued == 0:
-		// Only what an earlier scope refused: a seed is in scope. Blocked URLs stay
-		// away, and whatever else waits for nothing has its reason.
+		// Only what an earlier scope refused, for a seed is in scope, or a full domain
+		// kept back: what a person names needs no room. Blocked URLs stay away, and
+		// whatever else waits for nothing has its reason.
 		c.queued = refused(old.Reason)
 	default:
 		// The due time stays; the place in the order follows if it rose by 1/16.
@@ -63,6 +65,7 @@ func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (chan
 	}
 	if c.queued && refused(old.Reason) {
 		c.revived = old.CrawlStatus == schema.Failed
+		c.unheld = old.Reason == schema.DomainFull
 		row.CrawlStatus, row.Reason = schema.Pending, ""
 		row.NextCrawl, row.Why = spec.Now, why(&row)
 	}
@@ -84,7 +87,8 @@ func why(row *schema.URL) string {
 }
 
 func refused(reason schema.Reason) bool {
-	return reason == schema.OutOfScope || reason == schema.RuleOut || reason == schema.Trap
+	return reason == schema.OutOfScope || reason == schema.RuleOut || reason == schema.Trap ||
+		reason == schema.DomainFull
 }
 
 // queue gives the row a ticket of this job for its due time.

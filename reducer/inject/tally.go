@@ -14,6 +14,7 @@ type tally struct {
 	partition              int32
 	domain, host           string
 	known, pending, failed int64
+	held                   int64
 }
 
 func (i *injection) tally(c *change) {
@@ -24,11 +25,14 @@ func (i *injection) tally(c *change) {
 	if c.revived {
 		t.pending, t.failed = 1, -1
 	}
+	if c.unheld {
+		t.held = -1
+	}
 	if n := len(i.tallies); n > 0 && i.tallies[n-1].domain == t.domain &&
 		i.tallies[n-1].host == t.host {
 		last := &i.tallies[n-1]
 		last.known, last.pending = last.known+t.known, last.pending+t.pending
-		last.failed += t.failed
+		last.failed, last.held = last.failed+t.failed, last.held+t.held
 		return
 	}
 	i.tallies = append(i.tallies, t)
@@ -73,7 +77,7 @@ func (i *injection) domains(ctx context.Context, tallies []tally) error {
 		}
 		row := &rows[len(rows)-1]
 		row.Known, row.Pending = row.Known+t.known, row.Pending+t.pending
-		row.Failed += t.failed
+		row.Failed, row.Held = row.Failed+t.failed, row.Held+t.held
 	}
 	old := make([]*lsm.Hit[schema.Domain], len(keys))
 	err := lsm.Domains().Lookup(ctx, i.env.Open, i.manifest.Tables[schema.Domains], keys,
@@ -95,12 +99,12 @@ func (i *injection) domains(ctx context.Context, tallies []tally) error {
 
 func (i *injection) domain(row schema.Domain, old *lsm.Hit[schema.Domain]) error {
 	if old != nil {
-		if row.Known == 0 && row.Pending == 0 && row.Failed == 0 {
+		if row.Known == 0 && row.Pending == 0 && row.Failed == 0 && row.Held == 0 {
 			return nil
 		}
 		sum := old.Row
 		sum.Known, sum.Pending = sum.Known+row.Known, sum.Pending+row.Pending
-		sum.Failed += row.Failed
+		sum.Failed, sum.Held = sum.Failed+row.Failed, sum.Held+row.Held
 		row = sum
 		if err := i.out.domains.Supersede(old.Refs...); err != nil {
 			return err

@@ -133,6 +133,10 @@ func merge(ctx context.Context, e task.Env, head *lsm.Manifest, j Job, edit *lsm
 	addPart(edit, generated, reduced)
 	for _, end := range reduced {
 		edit.ReplaceParts = append(edit.ReplaceParts, end.Parts...)
+		edit.AddRoom = append(edit.AddRoom, end.Room...)
+	}
+	if j.Spec.Requeue != nil {
+		edit.RemoveRoom = j.Spec.Requeue.Room
 	}
 	if j.Spec.Prune != nil {
 		edit.Pruned = j.Spec.Now

@@ -6,7 +6,10 @@
 //	                                                               │
 //	                                urls', frontier', domains' ◀───┘
 //
-// What had been refused (scope, rules, traps, blocks) is PENDING again and is
+// Targets may also be found in the base: what lifted blocks kept away, and, where
+// politeness groups have room, what they kept back as domain_full.
+//
+// What had been refused (scope, rules, traps, blocks) or kept back is PENDING again and is
 // judged by the rules of the round that takes it; a URL that had failed keeps
 // its status until it is asked for, and gets its retries anew.
 //

@@ -56,22 +56,20 @@ func (o *outputs) finish(ctx context.Context, end *taskend.Reduce) error {
 }
 
 // groupTally is how many URLs of a politeness group are pending again that had
-// failed.
+// failed, and how many are not kept back any more.
 type groupTally struct {
-	key     lsm.Key
-	revived int64
+	key             lsm.Key
+	revived, unheld int64
 }
 
-// tally counts a requeued URL. URLs come in key order, so a group is complete
-// when the next one begins.
-func (r *requeueing) tally(ctx context.Context, row *schema.URL, revived bool) error {
-	if !revived {
+// tally counts a URL that waits again, by what it was. URLs come in key order, so
+// a group is complete when the next one begins.
+func (r *requeueing) tally(ctx context.Context, was *schema.URL) error {
+	failed, full := was.CrawlStatus == schema.Failed, was.Reason == schema.DomainFull
+	if !failed && !full {
 		return nil
 	}
-	key := lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain}
-	if r.settings.GroupByHost {
-		key.Host = row.Host
-	}
+	key := r.groupOf(lsm.URLs().Key(was))
 	if r.group.key != key {
 		if err := r.leave(ctx); err != nil {
 			return err
@@ -79,7 +77,12 @@ func (r *requeueing) tally(ctx context.Context, row *schema.URL, revived bool) e
 		key.Domain, key.Host = strings.Clone(key.Domain), strings.Clone(key.Host)
 		r.group.key = key
 	}
-	r.group.revived++
+	if failed {
+		r.group.revived++
+	}
+	if full {
+		r.group.unheld++
+	}
 	return nil
 }
 
@@ -87,13 +90,14 @@ func (r *requeueing) tally(ctx context.Context, row *schema.URL, revived bool) e
 func (r *requeueing) leave(ctx context.Context) error {
 	group := r.group
 	r.group = groupTally{}
-	if group.revived == 0 {
+	if group.revived == 0 && group.unheld == 0 {
 		return nil
 	}
 	err := lsm.Domains().Lookup(ctx, r.env.Open, r.manifest.Tables[schema.Domains],
 		[]lsm.Key{group.key}, lsm.LookupOptions{Stats: r.env.Stats}, func(hit lsm.Hit[schema.Domain]) error {
 			row := hit.Row
 			row.Pending, row.Failed = row.Pending+group.revived, row.Failed-group.revived
+			row.Held -= group.unheld
 			row.Round = int64(r.task.Spec.Job)
 			if err := r.out.domains.Supersede(hit.Refs...); err != nil {
 				return err

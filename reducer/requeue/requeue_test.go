@@ -84,7 +84,11 @@ func world(r *rand.Rand) *twin.World {
 		if row := w.URLs[key]; r.IntN(3) == 0 {
 			row.CrawlStatus, row.Queued, row.FailCount = schema.Failed, 0, 4
 			row.LastCrawled = int64(r.IntN(2)) * 5
-			row.Reason = []string{schema.Trap, schema.DNSNotFound, schema.Blocked}[r.IntN(3)]
+			row.Reason = []string{schema.Trap, schema.DNSNotFound, schema.Blocked,
+				schema.DomainFull}[r.IntN(4)]
+			if row.Reason == schema.DomainFull {
+				row.CrawlStatus, row.FailCount, row.LastCrawled = schema.Pending, 0, 0
+			}
 			w.URLs[key] = row
 		}
 	}

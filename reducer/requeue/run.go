@@ -66,6 +66,9 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 	if gone := t.Spec.Requeue.Unblocked; len(gone) > 0 {
 		take = func(ctx context.Context) error { return r.unblocked(ctx, gone) }
 	}
+	if room := t.Spec.Requeue.Room; len(room) > 0 {
+		take = func(ctx context.Context) error { return r.room(ctx, room) }
+	}
 	if err := take(ctx); err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (r *requeueing) all(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("targets %s: %w", key, err)
 	}
-	bound := int(max(64, min(batchTargets, r.env.Memory()/4/4096)))
+	bound := r.bound()
 	cursor := file.Scan(file.Partitions(r.task.Range))
 	var batch []lsm.Key
 	for {
@@ -112,6 +115,9 @@ func (r *requeueing) all(ctx context.Context) error {
 		}
 	}
 }
+
+// bound is how many targets are looked up at once within the task's memory.
+func (r *requeueing) bound() int { return int(max(64, min(batchTargets, r.env.Memory()/4/4096))) }
 
 // batch requeues distinct URLs in key order.
 func (r *requeueing) batch(ctx context.Context, keys []lsm.Key) error {
@@ -163,13 +169,16 @@ func (r *requeueing) url(ctx context.Context, old schema.URL, refs []lsm.Ref) er
 	if err := r.out.queues.Add(queued); err != nil {
 		return err
 	}
-	return r.tally(ctx, &row, revived && old.CrawlStatus == schema.Failed)
+	if !revived {
+		return nil
+	}
+	return r.tally(ctx, &old)
 }
 
 // refused says whether a URL waits for nothing because of a decision of ours.
 func refused(reason schema.Reason) bool {
 	switch reason {
-	case schema.OutOfScope, schema.RuleOut, schema.Trap, schema.Blocked:
+	case schema.OutOfScope, schema.RuleOut, schema.Trap, schema.Blocked, schema.DomainFull:
 		return true
 	}
 	return false

@@ -59,7 +59,7 @@ func (w *World) injectOne(spec jobs.Spec, s settings.Settings, domain, host stri
 		UserSignal: url.UserSignal, Freshness: task.Freshness(url.LastCrawled != 0, url.Visits,
 			url.Changes)})
 	refused := old.Reason == schema.OutOfScope || old.Reason == schema.RuleOut ||
-		old.Reason == schema.Trap
+		old.Reason == schema.Trap || old.Reason == schema.DomainFull
 	queue, atOnce := false, false
 	switch {
 	case !known:
@@ -89,14 +89,16 @@ func (w *World) injectOne(spec jobs.Spec, s settings.Settings, domain, host stri
 	}
 	url.Round = int64(spec.Job)
 	w.PutURL(url)
-	w.count(spec, s, &url, known, queue && refused && old.CrawlStatus == schema.Failed)
+	w.count(spec, s, &url, known, queue && refused && old.CrawlStatus == schema.Failed,
+		queue && old.Reason == schema.DomainFull)
 	return schema.FrontierRow{Partition: url.Partition, Domain: domain, Host: host, URL: seed.URL,
 		Priority: url.Priority, Depth: 0, Due: url.NextCrawl, Rank: url.QueuedRank,
 		Ticket: url.Queued, Why: url.Why}, queue
 }
 
 // count keeps the counts of domains and hosts.
-func (w *World) count(spec jobs.Spec, s settings.Settings, url *schema.URL, known, revived bool) {
+func (w *World) count(spec jobs.Spec, s settings.Settings, url *schema.URL, known, revived,
+	unheld bool) {
 	group := ""
 	if s.GroupByHost {
 		group = url.Host
@@ -113,7 +115,10 @@ func (w *World) count(spec jobs.Spec, s settings.Settings, url *schema.URL, know
 	if revived {
 		row.Pending, row.Failed = row.Pending+1, row.Failed-1
 	}
-	if !ok || !known || revived {
+	if unheld {
+		row.Held--
+	}
+	if !ok || !known || revived || unheld {
 		row.Round = int64(spec.Job)
 		w.PutDomain(row)
 	}

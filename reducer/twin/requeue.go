@@ -24,9 +24,9 @@ func (w *World) Requeue(spec jobs.Spec, s settings.Settings, targets []lsm.Key) 
 		}
 		done[key] = true
 		decided := row.Reason == schema.OutOfScope || row.Reason == schema.RuleOut ||
-			row.Reason == schema.Trap || row.Reason == schema.Blocked
+			row.Reason == schema.Trap || row.Reason == schema.Blocked || row.Reason == schema.DomainFull
 		if decided && row.Queued == 0 {
-			if row.CrawlStatus == schema.Failed {
+			if row.CrawlStatus == schema.Failed || row.Reason == schema.DomainFull {
 				w.revive(spec, s, &row)
 			}
 			row.CrawlStatus, row.Reason = schema.Pending, ""
@@ -48,7 +48,7 @@ func (w *World) Requeue(spec jobs.Spec, s settings.Settings, targets []lsm.Key) 
 	return queued
 }
 
-// revive counts a failed URL of a group as pending.
+// revive counts a failed URL of a group as pending, one kept back as outstanding.
 func (w *World) revive(spec jobs.Spec, s settings.Settings, url *schema.URL) {
 	host := ""
 	if s.GroupByHost {
@@ -58,6 +58,12 @@ func (w *World) revive(spec jobs.Spec, s settings.Settings, url *schema.URL) {
 	if !ok {
 		return
 	}
-	row.Pending, row.Failed, row.Round = row.Pending+1, row.Failed-1, int64(spec.Job)
+	if url.CrawlStatus == schema.Failed {
+		row.Pending, row.Failed = row.Pending+1, row.Failed-1
+	}
+	if url.Reason == schema.DomainFull {
+		row.Held--
+	}
+	row.Round = int64(spec.Job)
 	w.PutDomain(row)
 }

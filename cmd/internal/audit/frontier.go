@@ -130,7 +130,7 @@ func (a *auditor) queue(ctx context.Context, o lsm.QueueObject, rng layout.Range
 func (a *auditor) compare(ctx context.Context, rng layout.Range, rows map[string]*waiting) (known, waits int64,
 	err error) {
 	sums := map[lsm.Key]*schema.Domain{}
-	columns := []string{"queued", "crawl_status", "html_blob_path"}
+	columns := []string{"queued", "crawl_status", "reason", "html_blob_path"}
 	err = lsm.URLs().Scan(ctx, a.Open, a.m.Tables[schema.URLs], rng, columns,
 		func(row *schema.URL, refs []lsm.Ref) error {
 			if row.Delta {
@@ -190,6 +190,9 @@ func count(sums map[lsm.Key]*schema.Domain, key lsm.Key, row *schema.URL) {
 	if row.BlobPath != "" {
 		d.Pages++
 	}
+	if row.Reason == schema.DomainFull {
+		d.Held++
+	}
 }
 
 // domains compares the counts of the politeness groups with those of urls.
@@ -202,10 +205,10 @@ func (a *auditor) domains(ctx context.Context, rng layout.Range, sums map[lsm.Ke
 				want = &schema.Domain{}
 			}
 			if row.Known != want.Known || row.Pending != want.Pending || row.Failed != want.Failed ||
-				row.Pages != want.Pages {
-				a.find("frontier", refs[0].Object, fmt.Sprintf("%s counts known %d, pending %d, failed %d, pages "+
-					"%d; its URLs are %d, %d, %d, %d", printed(key), row.Known, row.Pending, row.Failed, row.Pages,
-					want.Known, want.Pending, want.Failed, want.Pages), nextReport)
+				row.Pages != want.Pages || row.Held != want.Held {
+				a.find("frontier", refs[0].Object, fmt.Sprintf("%s counts known %d, pending %d, held %d, failed %d, "+
+					"pages %d; its URLs are %d, %d, %d, %d, %d", printed(key), row.Known, row.Pending, row.Held,
+					row.Failed, row.Pages, want.Known, want.Pending, want.Held, want.Failed, want.Pages), nextReport)
 			}
 			return nil
 		})

@@ -433,6 +433,10 @@ func (l *Ledger) CompactNext(ctx context.Context) (*state.Submission, error) {
 		return nil, err
 	}
 	head := l.head
+	if len(head.Room) > 0 {
+		return &state.Submission{RequestID: fmt.Sprintf("room-%d", head.N), Kind: jobs.KindRequeue,
+			Settings: head.Settings, Requeue: &jobs.Requeue{Room: head.Room}}, nil
+	}
 	merges := lsm.Pick(head)
 	if len(merges) == 0 {
 		return l.pruneNext(ctx, head)
