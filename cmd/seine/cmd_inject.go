@@ -16,14 +16,25 @@ import (
 	"seine/jobs"
 )
 
-const injectLong = `Brings seeds into a crawl: URLs, or files with one "URL key=value ..." a line. The
-keys priority (0 to 1) and tag have a meaning, any others are kept as metadata in
-the table seeds. A seed that is known already takes over what is said of it;
---now makes it due. If a crawl runs on the store, it is handed the seeds.`
+const injectLong = `Brings seeds into a crawl: URLs, or files with one "URL key=value ..." a line.
+
+  priority=0.8   0 to 1: how much it is wanted
+  tag=news       all that is found from it carries the tag (column seed of urls); else its URL
+  interval=6h    it and what is found from it is looked at again that often
+  depth=2        hops from it that are followed, in place of max_depth; 0: itself alone
+  scope=host     domain, host, prefix, any: in place of the crawl's, for what is found from it
+  KEY=VALUE      kept in the table seeds
+
+The seeds of one tag share interval, depth and scope; "default" takes them away. What is
+not said stays as it was. They hold from the next round on, also for what is known; a URL
+belongs to the seed that it was first found from.
+
+A seed that is known already takes over what is said of it; --now makes it due. If a crawl
+runs on the store, it is handed the seeds.`
 
 const injectExample = `  seine inject https://example.org/ https://example.net/
   seine inject seeds.txt
-  echo 'https://example.org/news priority=1 tag=news' | seine inject -
+  echo 'https://example.org/news priority=1 tag=news interval=1h depth=1' | seine inject -
   seine inject --now https://example.org/news`
 
 func newInject(a *app) *cobra.Command {
@@ -101,16 +112,27 @@ func (a *app) submitting(ctx context.Context, c *node.Crawl,
 	return node.Embed(ctx, c, node.Options{Web: a.web, Drain: drain}, use)
 }
 
-// inject uploads seeds, submits the job and waits for its end.
+// inject puts what seeds say of interval, depth and scope, uploads them, submits
+// the job and waits for its end.
 func (a *app) inject(ctx context.Context, conn api.Conn, c *node.Crawl, seeds *seedFile, now bool,
+	bars *ui.Progress) (api.Job, error) {
+	if err := a.putTerms(ctx, c, seeds); err != nil {
+		return api.Job{}, err
+	}
+	return a.injectAs(ctx, conn, c, seeds, jobs.Inject{Now: now}, bars)
+}
+
+// injectAs uploads seeds and runs the job that takes them.
+func (a *app) injectAs(ctx context.Context, conn api.Conn, c *node.Crawl, seeds *seedFile, as jobs.Inject,
 	bars *ui.Progress) (api.Job, error) {
 	upload, err := seeds.upload(ctx, c)
 	if err != nil {
 		return api.Job{}, err
 	}
+	as.Upload = upload
 	id := requestID("inject")
 	_, err = conn.Submit(ctx, state.Submission{RequestID: id, Kind: jobs.KindInject,
-		Inject: &jobs.Inject{Upload: upload, Now: now}})
+		Inject: &as})
 	if err != nil {
 		return api.Job{}, orCause(ctx, err)
 	}

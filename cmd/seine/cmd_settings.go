@@ -62,7 +62,7 @@ func settingsLong() string {
 
 // values are the settings that a version sets, by name.
 func values(s settings.Settings) (map[string]any, error) {
-	s.By, s.At, s.Origins, s.Blocks, s.Paused, s.Files = "", 0, nil, nil, nil, nil
+	s.By, s.At, s.Origins, s.Blocks, s.Paused, s.Files, s.Terms = "", 0, nil, nil, nil, nil, nil
 	b, err := s.Encode()
 	if err != nil {
 		return nil, err
@@ -248,6 +248,7 @@ func changes(from, to settings.Settings) (lines []string, err error) {
 	}
 	slices.Sort(lines)
 	lines = append(lines, settings.FileChanges(from, to)...)
+	lines = append(lines, termChanges(from.Terms, to.Terms)...)
 	return append(lines, handleChanges(from, to)...), nil
 }
 

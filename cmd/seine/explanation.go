@@ -76,6 +76,7 @@ func (e *explanation) scope(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s = s.Of(e.row.Seed)
 	v := s.Decide(e.url, e.domain, int(e.row.Depth))
 	switch {
 	case v.Accepted && v.Suspicion > 0.3:

@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,6 +40,7 @@ type seedFile struct {
 	digest hash.Hash
 	bytes  int64
 	seeds  int
+	terms  map[string]saidTerms // by what their descendants carry: tag or URL
 }
 
 func newSeedFile() (*seedFile, error) {
@@ -49,7 +51,7 @@ func newSeedFile() (*seedFile, error) {
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, errors.Join(fmt.Errorf("scratch file for seeds: %w", err), file.Close())
 	}
-	s := &seedFile{file: file, digest: sha256.New()}
+	s := &seedFile{file: file, digest: sha256.New(), terms: map[string]saidTerms{}}
 	s.out = bufio.NewWriter(io.MultiWriter(file, s.digest))
 	return s, nil
 }
@@ -138,10 +140,17 @@ func (s *seedFile) read(in io.Reader, name string) error {
 
 // add takes one seed: a URL and its key=value pairs.
 func (s *seedFile) add(text string) error {
-	seed, err := parseSeed(text)
+	seed, said, err := parseSeed(text)
+	if err == nil {
+		err = s.say(seed, said)
+	}
 	if err != nil {
 		return usage(err)
 	}
+	return s.write(seed)
+}
+
+func (s *seedFile) write(seed jobs.Seed) error {
 	b, err := json.Marshal(seed)
 	if err != nil {
 		return fmt.Errorf("seed %s: %w", seed.URL, err)
@@ -155,17 +164,16 @@ func (s *seedFile) add(text string) error {
 	return nil
 }
 
-// parseSeed reads `URL key=value ...`. The keys priority (0 to 1) and tag have a
-// meaning, others are kept as metadata.
-func parseSeed(text string) (jobs.Seed, error) {
+// parseSeed reads `URL key=value ...`. The keys priority (0 to 1), tag, interval,
+// depth and scope have a meaning, others are kept as metadata.
+func parseSeed(text string) (seed jobs.Seed, said saidTerms, err error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
-		return jobs.Seed{}, errors.New("an empty seed: write a URL such as https://example.org/")
+		return seed, said, errors.New("an empty seed: write a URL such as https://example.org/")
 	}
-	seed := jobs.Seed{Raw: fields[0]}
 	normal, err := weburl.Normalize(fields[0], weburl.Options{})
 	if err != nil {
-		return seed, fmt.Errorf("seed %q: %w; write a URL such as %s", weburl.Redact(fields[0]), err,
+		return seed, said, fmt.Errorf("seed %q: %w; write a URL such as %s", weburl.Redact(fields[0]), err,
 			suggestion(fields[0]))
 	}
 	seed.URL, seed.Host = normal.URL, normal.Host
@@ -173,13 +181,18 @@ func parseSeed(text string) (jobs.Seed, error) {
 	for _, pair := range fields[1:] {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return seed, fmt.Errorf("seed %s: %q is no key=value", seed.URL, pair)
+			return seed, said, fmt.Errorf("seed %s: %q is no key=value", seed.URL, pair)
+		}
+		if meant, err := said.set(key, value); err != nil {
+			return seed, said, fmt.Errorf("seed %s: %w", seed.URL, err)
+		} else if meant {
+			continue
 		}
 		switch key {
 		case "priority":
 			p, err := strconv.ParseFloat(value, 32)
 			if err != nil || !(p >= 0 && p <= 1) {
-				return seed, fmt.Errorf("seed %s: priority %q is no number from 0 to 1", seed.URL, value)
+				return seed, said, fmt.Errorf("seed %s: priority %q is no number from 0 to 1", seed.URL, value)
 			}
 			seed.Priority = float32(p)
 		case "tag":
@@ -191,7 +204,8 @@ func parseSeed(text string) (jobs.Seed, error) {
 			seed.Metadata[key] = value
 		}
 	}
-	return seed, nil
+	said.into(&seed)
+	return seed, said, nil
 }
 
 // suggestion is a URL that may have been meant.
@@ -217,10 +231,10 @@ func (s *seedFile) upload(ctx context.Context, c *node.Crawl) (layout.Key, error
 	return key, nil
 }
 
-// injected says whether a committed inject brought just these seeds: saying
-// again what was said changes nothing.
+// injected says whether a committed inject brought just these seeds, and none was
+// removed since: saying again what was said changes nothing.
 func injected(ctx context.Context, c *node.Crawl, head *lsm.Manifest, upload layout.Key) (bool, error) {
-	for _, part := range head.Parts {
+	for _, part := range slices.Backward(head.Parts) {
 		if len(part.Tables[schema.Seeds]) == 0 {
 			continue
 		}
@@ -235,8 +249,8 @@ func injected(ctx context.Context, c *node.Crawl, head *lsm.Manifest, upload lay
 		if err != nil {
 			return false, err
 		}
-		if spec.Inject != nil && spec.Inject.Upload == upload {
-			return true, nil
+		if spec.Inject != nil && (spec.Inject.Upload == upload || spec.Inject.Removes) {
+			return spec.Inject.Upload == upload, nil
 		}
 	}
 	return false, nil

@@ -39,7 +39,9 @@ func (c *catalog) parts(table string) (all []lsm.Object) {
 	return all
 }
 
-func (c *catalog) append(t appendTable) string { return c.rows(keysOf(c.parts(t.name)), t.row) }
+func (c *catalog) append(t appendTable) string {
+	return c.rows(keysOf(c.parts(t.name)), t.row, lacking(t.name, t.row))
+}
 
 // opened is the view of the sealed chunks' objects of a kind.
 func (c *catalog) opened(kind string, t row) string {
@@ -49,10 +51,11 @@ func (c *catalog) opened(kind string, t row) string {
 			keys = append(keys, o.Key)
 		}
 	}
-	return c.rows(keys, t)
+	return c.rows(keys, t, "")
 }
 
-func (c *catalog) rows(keys []layout.Key, t row) string {
+// rows selects from objects; more adds columns that the oldest of them may lack.
+func (c *catalog) rows(keys []layout.Key, t row, more string) string {
 	columns := columnsOf(t)
 	if len(keys) == 0 {
 		return empty(columns)
@@ -61,7 +64,11 @@ func (c *catalog) rows(keys []layout.Key, t row) string {
 	for i, col := range columns {
 		items[i] = col.item("t")
 	}
-	return "SELECT " + wrap(items) + "\nFROM " + c.read(keys, false) + " AS t"
+	from := c.read(keys, false)
+	if more != "" {
+		from = "(SELECT * FROM " + from + "\n  UNION ALL BY NAME " + more + ")"
+	}
+	return "SELECT " + wrap(items) + "\nFROM " + from + " AS t"
 }
 
 // linksCurrentSQL: a source's newest version is that of its newest page; sources

@@ -140,7 +140,8 @@ type DeadLetter struct {
 	FailCount  int32  `parquet:"fail_count"`
 }
 
-// Seed is a seed as injected.
+// Seed is a seed as injected, or as removed. Interval, depth and scope are what
+// was said with it; those in force are the terms of its tag or URL in the settings.
 type Seed struct {
 	Domain     string            `parquet:"domain,delta"`
 	Host       string            `parquet:"host,delta"`
@@ -149,6 +150,10 @@ type Seed struct {
 	InjectedAt int64             `parquet:"injected_at,timestamp(millisecond:utc)"`
 	Priority   float32           `parquet:"priority,optional"`
 	Tag        string            `parquet:"tag,optional,dict"`
+	Interval   int64             `parquet:"interval_ms,optional"` // ms between looks
+	Depth      int32             `parquet:"depth,optional"`       // hops that are followed; -1: none
+	Scope      string            `parquet:"scope,optional,dict"`  // domain, host, prefix, any
+	Removed    bool              `parquet:"removed,optional"`     // it is no seed any more
 	Metadata   map[string]string `parquet:"metadata"`
 	Round      int64             `parquet:"round,dict"`
 }

@@ -1,8 +1,11 @@
 package scope
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"seine/formats/names"
@@ -32,11 +35,13 @@ const (
 
 // Config is what a Scope is made of. The zero value is the domains of no seeds: nothing.
 type Config struct {
-	Scope  string                 // Domain, Host, Prefix or Any; "" is Domain
-	Seeds  []string               // URLs as they were injected
-	Rules  []Rule                 // in order; the first that matches decides
-	Lists  map[string]*names.List // of "file:" rules, by path
-	Limits Limits
+	Scope string   // Domain, Host, Prefix or Any; "" is Domain
+	Seeds []string // URLs as they were injected
+	// Origins are seeds with terms of their own, by what Of is asked for.
+	Origins map[string]Origin
+	Rules   []Rule                 // in order; the first that matches decides
+	Lists   map[string]*names.List // of "file:" rules, by path
+	Limits  Limits
 	// URLs is how seeds are normalised; it must be what links are normalised with.
 	URLs weburl.Options
 }
@@ -54,13 +59,12 @@ type Verdict struct {
 
 // Scope decides for one crawl's settings. It never changes.
 type Scope struct {
-	scope    string
-	reason   string // "scope domain"
-	names    map[string]struct{}
-	seeds    map[string]struct{} // keys: without scheme
-	prefixes prefixes
-	rules    ruleSet
-	traps    traps
+	reason  string // "scope domain"
+	area    *area
+	seeds   map[string]struct{} // keys: without scheme
+	rules   ruleSet
+	traps   traps
+	origins map[string]*Scope // of seeds with terms of their own
 }
 
 // faultsShown bounds how many bad seeds one error lists.
@@ -72,15 +76,8 @@ func New(c Config, s *weburl.Suffixes) (*Scope, error) {
 	if c.Scope == "" {
 		c.Scope = Domain
 	}
-	var faults []error
-	switch c.Scope {
-	case Domain, Host, Prefix, Any:
-	default:
-		faults = append(faults, fmt.Errorf("scope %q: use one of domain, host, prefix, any",
-			c.Scope))
-	}
-	if c.Scope == Domain && s == nil {
-		faults = append(faults, errors.New("scope domain needs a public suffix list"))
+	faults := c.kindFaults(s)
+	if s == nil {
 		s = &weburl.Suffixes{}
 	}
 	limits := c.Limits.withDefaults()
@@ -94,40 +91,69 @@ func New(c Config, s *weburl.Suffixes) (*Scope, error) {
 			faults = append(faults, fmt.Errorf("rule %q: the list was not read", c.Rules[f.index]))
 		}
 	}
-	scope := &Scope{
-		scope: c.Scope, reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits),
-		names: map[string]struct{}{}, seeds: make(map[string]struct{}, len(c.Seeds)),
-	}
+	scope := &Scope{reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits),
+		area: newArea(c.Scope == Any), seeds: make(map[string]struct{}, len(c.Seeds))}
 	faults = append(faults, scope.addSeeds(c, s)...)
+	faults = append(faults, scope.addOrigins(c, limits)...)
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	return scope, nil
 }
 
-func (s *Scope) addSeeds(c Config, suffixes *weburl.Suffixes) []error {
-	var faults []error
-	var starts []prefixEntry
-	bad := 0
-	for _, seed := range c.Seeds {
-		n, err := weburl.Normalize(seed, c.URLs)
-		if err != nil {
-			if bad++; bad <= faultsShown {
-				faults = append(faults, fmt.Errorf("seed %q: %w", weburl.Redact(seed), err))
-			}
-			continue
+// kindFaults says which scopes there are not.
+func (c Config) kindFaults(s *weburl.Suffixes) (faults []error) {
+	kinds := []string{c.Scope}
+	for _, o := range c.Origins {
+		kinds = append(kinds, cmp.Or(o.Scope, c.Scope))
+	}
+	slices.Sort(kinds)
+	for _, kind := range slices.Compact(kinds) {
+		switch kind {
+		case Domain, Host, Prefix, Any:
+		default:
+			faults = append(faults, fmt.Errorf("scope %q: use one of domain, host, prefix, any", kind))
 		}
-		s.seeds[key(n)] = struct{}{}
-		switch c.Scope {
-		case Domain:
-			s.names[suffixes.Domain(n.Host)] = struct{}{}
-		case Host:
-			s.names[n.Host] = struct{}{}
-		case Prefix:
-			starts = append(starts, seedPrefixes(n)...)
+		if kind == Domain && s == nil {
+			faults = append(faults, errors.New("scope domain needs a public suffix list"))
 		}
 	}
-	s.prefixes = buildPrefixes(starts)
+	return faults
+}
+
+func (s *Scope) addSeeds(c Config, suffixes *weburl.Suffixes) []error {
+	var faults []error
+	bad := 0
+	add := func(seeds []string, kind string, areas ...*area) {
+		for _, seed := range seeds {
+			n, err := weburl.Normalize(seed, c.URLs)
+			if err != nil {
+				if bad++; bad <= faultsShown {
+					faults = append(faults, fmt.Errorf("seed %q: %w", weburl.Redact(seed), err))
+				}
+				continue
+			}
+			s.seeds[key(n)] = struct{}{}
+			for _, a := range areas {
+				a.add(kind, n, suffixes)
+			}
+		}
+	}
+	add(c.Seeds, c.Scope, s.area)
+	s.origins = make(map[string]*Scope, len(c.Origins))
+	for _, name := range slices.Sorted(maps.Keys(c.Origins)) {
+		o := c.Origins[name]
+		own := s.area
+		if o.Scope != "" {
+			own = newArea(o.Scope == Any)
+		}
+		add(o.Seeds, cmp.Or(o.Scope, c.Scope), slices.Compact([]*area{s.area, own})...)
+		s.origins[name] = &Scope{area: own}
+	}
+	s.area.build()
+	for _, o := range s.origins {
+		o.area.build()
+	}
 	if bad > faultsShown {
 		faults = append(faults, fmt.Errorf("and %d more bad seeds", bad-faultsShown))
 	}
@@ -160,7 +186,7 @@ func (s *Scope) Decide(u weburl.Normal, domain string, depth int) Verdict {
 		}
 	} else if s.isSeed(u) {
 		rule = "seed"
-	} else if !s.inScope(u, domain) {
+	} else if !s.area.holds(u, domain) {
 		return Verdict{Code: OutOfScope, Rule: rule}
 	}
 	code, limit, suspicion := s.traps.judge(u, depth)
@@ -200,20 +226,5 @@ func (s *Scope) Locate(u weburl.Normal) (Place, bool) {
 // is still the seed.
 func (s *Scope) isSeed(u weburl.Normal) bool {
 	_, ok := s.seeds[key(u)]
-	return ok
-}
-
-func (s *Scope) inScope(u weburl.Normal, domain string) bool {
-	name := domain
-	switch s.scope {
-	case Any:
-		return true
-	case Host:
-		name = u.Host
-	case Prefix:
-		_, ok := s.prefixes.match(key(u))
-		return ok
-	}
-	_, ok := s.names[name]
 	return ok
 }

@@ -24,6 +24,9 @@ type Settings struct {
 	// names them.
 	Files map[string]File `yaml:"-" json:"files,omitempty"`
 
+	// Terms are those of seeds, by what the column seed of urls says: tag or URL.
+	Terms map[string]Terms `yaml:"-" json:"terms,omitempty"`
+
 	Contact string `yaml:"contact,omitempty" json:"contact,omitempty"`
 
 	Scope  string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any

@@ -45,6 +45,7 @@ func (s Settings) Validate() error {
 	faults = append(faults, s.contradictions()...)
 	faults = append(faults, s.ruleFaults()...)
 	faults = append(faults, s.networkFaults()...)
+	faults = append(faults, s.termFaults()...)
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}

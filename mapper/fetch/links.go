@@ -75,7 +75,7 @@ func (f *fetcher) link(o *outcome, target, kind string, depth int32, noFollow bo
 		l.Verdict, l.Rule = schema.LinkBlocked, b.What
 		return l
 	}
-	v := f.scope.Decide(u, l.DstDomain, int(depth))
+	v := f.scope.Of(o.Source.Seed).Decide(u, l.DstDomain, int(depth))
 	l.Verdict, l.Rule, l.suspicion = v.Code, v.Rule, float32(v.Suspicion)
 	if v.Accepted {
 		l.Verdict, l.Rule = schema.Accepted, ""

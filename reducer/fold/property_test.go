@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -149,6 +150,9 @@ func randomSettings(seed int) settings.Settings {
 	s := settings.Settings{Scope: "any", Retries: 1, GroupByHost: seed%2 == 1}
 	if seed%4 < 2 {
 		s.MaxOutstanding = 3 + 2*seed // some domains are full
+	}
+	if seed%2 == 0 { // what is found from the first seed is looked at each 12 hours
+		s.Terms = map[string]settings.Terms{seedURLs[0]: {Interval: settings.Duration(12 * time.Hour)}}
 	}
 	if seed%3 == 0 {
 		s.Rules = []string{"-prefix:http://d4.test/p3", "-domain:d5.test"}

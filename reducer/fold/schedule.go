@@ -60,6 +60,9 @@ func (f *folding) interval(row *schema.URL, it *item, change string) int64 {
 	}
 	row.Interval = task.NextInterval(f.settings, task.Visit{Interval: before, Change: change,
 		Priority: isSeed(row) || task.HomePage(row.URL)})
+	if terms := f.settings.Terms[row.Seed]; terms.Interval > 0 {
+		row.Interval = terms.Interval.D().Milliseconds() // what its seed asks for
+	}
 	return f.now + row.Interval
 }
 

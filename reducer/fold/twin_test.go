@@ -203,6 +203,9 @@ func (s *slow) schedule(row, old *schema.URL, f schema.Fetch, policy schema.Poli
 			v.Interval = 0
 		}
 		row.Interval = task.NextInterval(s.set, v)
+		if t, ok := s.set.Terms[row.Seed]; ok && t.Interval != 0 {
+			row.Interval = int64(t.Interval) / 1e6
+		}
 		row.NextCrawl = now + row.Interval
 	case schema.DueRetry:
 		s.retry(row, f, longest)

@@ -197,7 +197,7 @@ func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.U
 		return g.refuse(row, schema.Fetch{Reason: schema.Blocked, Rule: b.What, Detail: b.Reason,
 			RetryAt: b.Until})
 	}
-	if v := g.scope.Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
+	if v := g.scope.Of(url.Seed).Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
 		return g.refuse(row, schema.Fetch{Reason: refusal(v), Rule: v.Rule, Detail: v.Code})
 	}
 	if rule := g.rules.forbids(row); rule != "" {

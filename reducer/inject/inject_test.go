@@ -89,7 +89,9 @@ func randomSeeds(r *rand.Rand, w *twin.World) []jobs.Seed {
 		if r.IntN(3) == 0 {
 			seeds[i].Tag = "tag"
 			seeds[i].Metadata = map[string]string{"k": fmt.Sprint(i)}
+			seeds[i].Interval, seeds[i].Depth, seeds[i].Scope = int64(i+1)*3_600_000, i-1, "host"
 		}
+		seeds[i].Removed = r.IntN(6) == 0
 	}
 	return seeds
 }
@@ -229,6 +231,7 @@ func TestBadUploads(t *testing.T) {
 		{"no URL", good + good + `{"url":"mailto:a@b"}`, "line 3: URL"},
 		{"not in normal form", `{"url":"http://A.test:80/"}`, "normal form, which is \"http://a.test/\""},
 		{"priority out of range", `{"url":"http://a.test/","priority":2}`, "from 0 to 1"},
+		{"scope of no kind", `{"url":"http://a.test/","scope":"site"}`, "none of domain, host"},
 		{"endless line", `{"url":"http://a.test/` + strings.Repeat("a", inject.MaxLine), "longer than"},
 	}
 	for _, tt := range tests {

@@ -14,6 +14,7 @@ import (
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/objstore"
+	"seine/formats/settings"
 	"seine/formats/weburl"
 	"seine/jobs"
 	"seine/reducer/task"
@@ -33,6 +34,10 @@ type line struct {
 	Raw       string            `parquet:"raw"`
 	Priority  float32           `parquet:"priority"`
 	Tag       string            `parquet:"tag,optional,dict"`
+	Interval  int64             `parquet:"interval"`
+	Depth     int32             `parquet:"depth"`
+	Scope     string            `parquet:"scope,optional,dict"`
+	Removed   bool              `parquet:"removed"`
 	Metadata  map[string]string `parquet:"metadata"`
 }
 
@@ -105,8 +110,14 @@ func parseLine(text []byte, number int64, suffixes *weburl.Suffixes) (line, erro
 		return line{}, fmt.Errorf("priority %v of %.200q: write a number from 0 to 1",
 			seed.Priority, seed.URL)
 	}
+	terms := settings.Terms{Interval: settings.Duration(seed.Interval) * 1e6, Depth: seed.Depth,
+		Scope: seed.Scope}
+	if err := terms.Validate(); err != nil {
+		return line{}, fmt.Errorf("seed %.200q: %w", seed.URL, err)
+	}
 	domain := suffixes.Domain(normal.Host)
 	return line{Partition: int32(weburl.Partition(domain)), Domain: domain,
 		Host: strings.Clone(normal.Host), URL: seed.URL, Number: number, Raw: seed.Raw,
-		Priority: seed.Priority, Tag: seed.Tag, Metadata: seed.Metadata}, nil
+		Priority: seed.Priority, Tag: seed.Tag, Interval: seed.Interval, Depth: int32(seed.Depth),
+		Scope: seed.Scope, Removed: seed.Removed, Metadata: seed.Metadata}, nil
 }

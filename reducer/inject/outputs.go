@@ -72,6 +72,7 @@ func compareSeeds(a, b *schema.Seed) int {
 	return cmp.Or(strings.Compare(a.Domain, b.Domain), strings.Compare(a.Host, b.Host),
 		strings.Compare(a.URL, b.URL), strings.Compare(a.Raw, b.Raw),
 		cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Tag, b.Tag),
+		cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Depth, b.Depth), strings.Compare(a.Scope, b.Scope),
 		compareMetadata(a.Metadata, b.Metadata))
 }
 

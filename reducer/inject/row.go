@@ -39,16 +39,19 @@ func fresh(l *line, spec *jobs.Spec, s settings.Settings) change {
 	row := schema.URL{Partition: l.Partition, Domain: l.Domain, Host: l.Host, URL: l.URL,
 		CrawlStatus: schema.Pending, Seed: origin(l), UserSignal: signal(l),
 		DiscoveredAt: spec.Now, NextCrawl: spec.Now, Why: schema.WhyNew}
-	row.Priority = priority(&row, s)
+	row.Priority = priority(&row, s, true)
 	queue(&row, spec)
 	return change{row: row, queued: true, isNew: true, ticket: true}
 }
 
 // update is what a seed makes of a known URL; false if it changes nothing.
 func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (change, bool) {
+	if l.Removed {
+		return removed(old, spec, s)
+	}
 	row := old
 	row.Depth, row.Seed, row.UserSignal = 0, origin(l), signal(l)
-	row.Priority = priority(&row, s)
+	row.Priority = priority(&row, s, true)
 	c := change{ticket: old.Queued == 0}
 	switch {
 	case spec.Inject.Now:
@@ -78,6 +81,18 @@ func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (chan
 	return c, changed
 }
 
+// removed is a known URL that is no seed any more: it loses the person's signal
+// and waits as it did. When its turn comes, scope and rules decide over it as
+// over any other.
+func removed(old schema.URL, spec *jobs.Spec, s settings.Settings) (change, bool) {
+	row := old
+	row.UserSignal = 0
+	row.Priority = priority(&row, s, false)
+	changed := row != old
+	row.Round = int64(spec.Job)
+	return change{row: row}, changed
+}
+
 // why is what a URL waits as that a person asked for.
 func why(row *schema.URL) string {
 	if row.LastCrawled == 0 {
@@ -98,8 +113,9 @@ func queue(row *schema.URL, spec *jobs.Spec) {
 	row.Round = int64(spec.Job)
 }
 
-func priority(row *schema.URL, s settings.Settings) float32 {
-	return task.Priority(s, task.Facts{Depth: row.Depth, Inlinks: row.Inlinks, Seed: true,
+// priority is a URL's, as a seed or without a person's word for it.
+func priority(row *schema.URL, s settings.Settings, seed bool) float32 {
+	return task.Priority(s, task.Facts{Depth: row.Depth, Inlinks: row.Inlinks, Seed: seed,
 		HomePage: task.HomePage(row.URL), UserSignal: row.UserSignal,
 		Freshness: task.Freshness(row.LastCrawled != 0, row.Visits, row.Changes)})
 }

@@ -114,7 +114,7 @@ func (i *injection) all(ctx context.Context, lines *task.Sorter[line]) error {
 func ownLine(l *line) line {
 	o := *l
 	o.Domain, o.Host, o.URL = strings.Clone(l.Domain), strings.Clone(l.Host), strings.Clone(l.URL)
-	o.Tag, o.Raw, o.Metadata = strings.Clone(l.Tag), "", nil
+	o.Tag, o.Scope, o.Raw, o.Metadata = strings.Clone(l.Tag), "", "", nil
 	return o
 }
 
@@ -123,6 +123,7 @@ func (i *injection) seed(l *line) error {
 	return i.out.seeds.Add(schema.Seed{Domain: strings.Clone(l.Domain),
 		Host: strings.Clone(l.Host), URL: strings.Clone(l.URL), Raw: strings.Clone(l.Raw),
 		InjectedAt: i.task.Spec.Now, Priority: l.Priority, Tag: strings.Clone(l.Tag),
+		Interval: l.Interval, Depth: l.Depth, Scope: strings.Clone(l.Scope), Removed: l.Removed,
 		Metadata: cloneMap(l.Metadata), Round: int64(i.task.Spec.Job)})
 }
 
@@ -146,6 +147,9 @@ func (i *injection) batch(ctx context.Context, batch []line) error {
 	next := 0
 	news := func(to int) error {
 		for ; next < to; next++ {
+			if batch[next].Removed {
+				continue // nobody knew it
+			}
 			c := fresh(&batch[next], &i.task.Spec, i.settings)
 			if err := i.write(c, nil); err != nil {
 				return err

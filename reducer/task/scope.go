@@ -17,12 +17,12 @@ import (
 )
 
 // Scope builds the decision on what is crawled by the settings of the day, for
-// URLs whose domains lie in r: a seed's scope never reaches beyond its domain,
-// so only the seeds of the range are read. maxDepth, where it is set, lowers
-// the limit of the settings.
+// URLs whose domains lie in r: save "any", which needs no seeds, a seed's scope
+// never reaches beyond its domain, so only the seeds of the range are read.
+// maxDepth, where it is set, lowers the limits of the settings and of seeds.
 func (e Env) Scope(ctx context.Context, m *lsm.Manifest, s settings.Settings, r layout.Range,
 	maxDepth int) (*scope.Scope, error) {
-	seeds, err := e.SeedURLs(ctx, m, r)
+	seeds, err := e.Seeds(ctx, m, r)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,8 @@ func (e Env) Scope(ctx context.Context, m *lsm.Manifest, s settings.Settings, r 
 	if maxDepth > 0 && maxDepth < depth {
 		depth = maxDepth
 	}
-	decide, err := scope.New(scope.Config{Scope: s.Scope, Seeds: seeds, Rules: rules,
+	urls, origins := termsOf(seeds, s, maxDepth)
+	decide, err := scope.New(scope.Config{Scope: s.Scope, Seeds: urls, Origins: origins, Rules: rules,
 		Lists: lists, Limits: scope.Limits{Length: s.MaxURLLength, Segments: s.MaxSegments,
 			Params: s.MaxParams, RepeatedRuns: s.MaxRepeats, Depth: depth}}, e.Suffixes)
 	if err != nil {
@@ -49,26 +50,58 @@ func (e Env) Scope(ctx context.Context, m *lsm.Manifest, s settings.Settings, r 
 	return decide, nil
 }
 
-// SeedURLs are the seeds ever injected whose partition lies in r.
-func (e Env) SeedURLs(ctx context.Context, m *lsm.Manifest, r layout.Range) ([]string, error) {
-	var urls []string
-	for _, part := range m.Parts {
+// termsOf tells the seeds that have terms of their own from the others.
+func termsOf(seeds map[string]string, s settings.Settings, maxDepth int) (urls []string,
+	origins map[string]scope.Origin) {
+	origins = make(map[string]scope.Origin, len(s.Terms))
+	for name, terms := range s.Terms {
+		depth := terms.Depth
+		if maxDepth > 0 && (depth > maxDepth || depth == 0 && s.MaxDepth > maxDepth) {
+			depth = maxDepth
+		}
+		origins[name] = scope.Origin{Scope: terms.Scope, Depth: depth}
+	}
+	for url, origin := range seeds {
+		if o, ok := origins[origin]; ok {
+			o.Seeds = append(o.Seeds, url)
+			origins[origin] = o
+			continue
+		}
+		urls = append(urls, url)
+	}
+	return urls, origins
+}
+
+// Seeds are the seeds of a snapshot whose partition lies in r, but for those that
+// were removed: their tags, or their own URLs, by URL.
+func (e Env) Seeds(ctx context.Context, m *lsm.Manifest, r layout.Range) (map[string]string, error) {
+	origins := map[string]string{}
+	for _, part := range m.Parts { // the oldest first: the last word counts
 		for _, object := range part.Tables[schema.Seeds] {
 			if !object.Range.Overlaps(r) {
 				continue
 			}
-			err := EachRow(ctx, e, object, []string{"domain", "url"}, func(row *schema.Seed) error {
-				if r.Holds(weburl.Partition(row.Domain)) {
-					urls = append(urls, strings.Clone(row.URL))
-				}
-				return nil
-			})
+			err := EachRow(ctx, e, object, []string{"domain", "url", "tag", "removed"},
+				func(row *schema.Seed) error {
+					switch {
+					case !r.Holds(weburl.Partition(row.Domain)):
+					case row.Removed:
+						delete(origins, row.URL)
+					default:
+						url := strings.Clone(row.URL)
+						origins[url] = url
+						if row.Tag != "" {
+							origins[url] = strings.Clone(row.Tag)
+						}
+					}
+					return nil
+				})
 			if err != nil {
 				return nil, fmt.Errorf("seeds: %w", err)
 			}
 		}
 	}
-	return urls, nil
+	return origins, nil
 }
 
 // EachRow reads an object from its first row to its last, only the columns

@@ -26,6 +26,7 @@ func (w *World) Inject(spec jobs.Spec, s settings.Settings, suffixes *weburl.Suf
 		domain := suffixes.Domain(normal.Host)
 		w.Seeds = append(w.Seeds, schema.Seed{Domain: domain, Host: normal.Host, URL: seed.URL,
 			Raw: seed.Raw, InjectedAt: spec.Now, Priority: seed.Priority, Tag: seed.Tag,
+			Interval: seed.Interval, Depth: int32(seed.Depth), Scope: seed.Scope, Removed: seed.Removed,
 			Metadata: seed.Metadata, Round: int64(spec.Job)})
 		if last[seed.URL] != i {
 			continue
@@ -43,6 +44,10 @@ func (w *World) injectOne(spec jobs.Spec, s settings.Settings, domain, host stri
 	key := Key(partition(domain), domain, host, seed.URL)
 	old, known := w.URLs[key]
 	url := old
+	if seed.Removed {
+		w.unseed(spec, s, old, known)
+		return schema.FrontierRow{}, false
+	}
 	if !known {
 		url = schema.URL{Partition: partition(domain), Domain: domain, Host: host, URL: seed.URL,
 			CrawlStatus: schema.Pending, DiscoveredAt: spec.Now, NextCrawl: spec.Now,
@@ -94,6 +99,21 @@ func (w *World) injectOne(spec jobs.Spec, s settings.Settings, domain, host stri
 	return schema.FrontierRow{Partition: url.Partition, Domain: domain, Host: host, URL: seed.URL,
 		Priority: url.Priority, Depth: 0, Due: url.NextCrawl, Rank: url.QueuedRank,
 		Ticket: url.Queued, Why: url.Why}, queue
+}
+
+// unseed takes the person's signal from a URL.
+func (w *World) unseed(spec jobs.Spec, s settings.Settings, old schema.URL, known bool) {
+	url := old
+	url.UserSignal = 0
+	url.Priority = task.Priority(s, task.Facts{Depth: url.Depth, Inlinks: url.Inlinks,
+		HomePage: task.HomePage(url.URL), Freshness: task.Freshness(url.LastCrawled != 0, url.Visits,
+			url.Changes)})
+	if !known || url == old {
+		return
+	}
+	url.Round = int64(spec.Job)
+	w.PutURL(url)
+	w.count(spec, s, &url, true, false, false)
 }
 
 // count keeps the counts of domains and hosts.

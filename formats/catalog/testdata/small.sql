@@ -180,10 +180,13 @@ FROM read_parquet([
 
 -- A seed as injected.
 CREATE OR REPLACE VIEW seeds AS
-SELECT t.domain, t.host, t.url, t.raw, t.injected_at, t.priority, t.tag, t.metadata,
-  t.round
-FROM read_parquet([
-    '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet'], hive_partitioning = false) AS t;
+SELECT t.domain, t.host, t.url, t.raw, t.injected_at, t.priority, t.tag, t.interval_ms,
+  t.depth, t.scope, t.removed, t.metadata, t.round
+FROM (SELECT * FROM read_parquet([
+    '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet'], hive_partitioning = false)
+  UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS interval_ms, CAST(NULL AS INTEGER) AS depth,
+  CAST(NULL AS VARCHAR) AS scope, CAST(NULL AS BOOLEAN) AS removed
+WHERE false) AS t;
 
 -- A URL given up, with its reasons.
 CREATE OR REPLACE VIEW dead_letters AS
@@ -314,7 +317,7 @@ FROM (VALUES
   ('waiting', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/waiting.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/waiting.parquet', 7, 2900, 0, 5),
   ('ready', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/ready.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/ready.parquet', 3, 2951, 0, 2),
   ('waiting', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/waiting.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/waiting.parquet', 8, 2811, 0, 0),
-  ('seeds', '', 1, 'rounds/00000001/inject/0000/a000001-0001/seeds.parquet', '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet', 4, 2572, 0, 0),
+  ('seeds', '', 1, 'rounds/00000001/inject/0000/a000001-0001/seeds.parquet', '/data/it''s/rounds/00000001/inject/0000/a000001-0001/seeds.parquet', 4, 3276, 0, 0),
   ('rounds', '', 1, 'rounds/00000001/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000001/publish/0000/a000001-0001/rounds.parquet', 1, 1751, 0, 0),
   ('lists', '', 2, 'rounds/00000002/generate/0000/a000001-0001/lists.parquet', '/data/it''s/rounds/00000002/generate/0000/a000001-0001/lists.parquet', 4, 5133, 0, 0),
   ('pages', '', 2, 'rounds/00000002/reduce/0000/a000001-0001/pages.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/pages.parquet', 3, 7716, 0, 0),
