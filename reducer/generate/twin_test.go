@@ -52,6 +52,9 @@ func randomSpec(r *rand.Rand) (jobs.Spec, settings.Settings) {
 			{What: "prefix:www.d2.test/b", Reason: "asked", By: "o", Until: twin.Now + 1}}
 	}
 	ranges := layout.Split(1 + r.IntN(3))
+	if r.IntN(3) == 0 {
+		s.Terms = map[string]settings.Terms{"news": {Depth: 7}}
+	}
 	return jobs.Spec{Format: 1, Job: 9, Kind: jobs.KindRound, Base: 1, Now: twin.Now, Ranges: ranges,
 		Round: &round}, s
 }

@@ -182,7 +182,7 @@ func (g *generate) decide(row schema.FrontierRow) {
 			return
 		}
 	}
-	if v := g.scope.Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
+	if v := g.scope.Of(url.Seed).Decide(normal, row.Domain, int(url.Depth)); !v.Accepted {
 		reason := map[string]string{scope.ByRule: schema.RuleOut, scope.OutOfScope: schema.OutOfScope,
 			scope.Scheme: schema.OutOfScope}[v.Code]
 		g.out.Refused = append(g.out.Refused, schema.Fetch{Domain: row.Domain, Host: row.Host,

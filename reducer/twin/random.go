@@ -103,6 +103,7 @@ func (w *World) randomURL(r *rand.Rand, domain, host string, runs []Run) {
 	row := schema.URL{Partition: partition(domain), Domain: domain, Host: host, URL: url,
 		CrawlStatus: schema.Pending, Priority: float32(r.IntN(100)) / 100, Depth: int32(r.IntN(25)),
 		DiscoveredAt: 1, NextCrawl: due, Why: schema.WhyNew, ETag: []string{"", `"e"`}[r.IntN(2)]}
+	row.Seed = []string{"", "news"}[row.Depth%2]
 	run := &runs[r.IntN(len(runs))]
 	queued := schema.FrontierRow{Partition: row.Partition, Domain: domain, Host: host, URL: url,
 		Priority: row.Priority, Depth: row.Depth, Due: due, Rank: task.Rank(row.Priority, due),
