@@ -86,7 +86,7 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	if g.blocks, err = settings.NewBlocklist(g.settings.Blocks, g.now); err != nil {
 		return nil, err
 	}
-	g.tables = openTables(e, g.manifest)
+	g.tables = openTables(e, g.manifest, g.settings)
 	g.rules = &ruleBook{reader: g.tables.robots, agent: g.settings.Agent, now: g.now,
 		bound: e.Memory() / 16, rules: map[lsm.Key]robotstxt.Rules{}}
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)

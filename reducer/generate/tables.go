@@ -3,6 +3,7 @@ package generate
 import (
 	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/formats/settings"
 	"seine/reducer/task"
 )
 
@@ -16,13 +17,19 @@ type tables struct {
 	robots  *lsm.Reader[schema.Robots]
 }
 
-func openTables(e task.Env, m *lsm.Manifest) *tables {
+func openTables(e task.Env, m *lsm.Manifest, s settings.Settings) *tables {
+	judged := []string{"depth", "queued"}
+	listed := []string{"etag", "last_modified", "content_hash", "simhash", "crawl_count", "fail_count",
+		"last_crawled", "html_blob_path", "blob_offset", "blob_length"}
+	// Terms decide also over what its group keeps waiting, of which no more is read.
+	if len(s.Terms) > 0 {
+		judged = append(judged, "seed")
+	} else {
+		listed = append(listed, "seed")
+	}
 	return &tables{
 		urls: lsm.URLs().NewReader(e.Open, m.Tables[schema.URLs], lsm.LookupOptions{
-			Columns: []string{"depth", "queued"},
-			More: []string{"seed", "etag", "last_modified", "content_hash", "simhash", "crawl_count",
-				"fail_count", "last_crawled", "html_blob_path", "blob_offset", "blob_length"},
-			Stats: e.Stats}),
+			Columns: judged, More: listed, Stats: e.Stats}),
 		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
 			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",
 				"near_duplicates"}, Stats: e.Stats}),
