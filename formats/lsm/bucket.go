@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unsafe"
@@ -52,8 +53,8 @@ func (b *bucket) add(k Key) int64 {
 		word |= 1 << ownShift
 		domain = k.Domain
 	}
-	if at := strings.Index(k.URL[:min(len(k.URL), 8)], "//"); at >= 0 && strings.HasPrefix(k.URL[at+2:], k.Host) {
-		word |= uint64(at+3) << placeShift
+	if at := authority(k.URL); strings.HasPrefix(k.URL[at:], k.Host) {
+		word |= uint64(at+1) << placeShift
 	} else {
 		host = k.Host
 	}
@@ -64,6 +65,18 @@ func (b *bucket) add(k Key) int64 {
 	b.tail = t
 	b.n++
 	return int64(took)
+}
+
+// authority is where the host of most URLs begins, by their scheme.
+func authority(u string) int {
+	const http, https = len("http://"), len("https://")
+	switch {
+	case len(u) >= https && u[https-1] == '/':
+		return https
+	case len(u) >= http:
+		return http
+	}
+	return 0
 }
 
 // grow begins a chunk that has room for need bytes.
@@ -112,7 +125,8 @@ type hostName struct{ domain, host string }
 
 // grouping is memory for one bucket at a time.
 type grouping struct {
-	ids     map[hostName]int32
+	seed    maphash.Seed
+	slots   []int32 // of an open hash table: numbers of hosts, plus 1
 	hosts   []hostName
 	order   []int32
 	at      []int
@@ -123,10 +137,10 @@ type grouping struct {
 
 // read takes the bucket's records apart and numbers their hosts.
 func (g *grouping) read(b *bucket) {
-	if g.ids == nil {
-		g.ids = map[hostName]int32{}
+	if g.slots == nil {
+		g.seed, g.slots = maphash.MakeSeed(), make([]int32, 256)
 	}
-	clear(g.ids)
+	clear(g.slots)
 	g.hosts, g.order, g.at, g.ends = g.hosts[:0], g.order[:0], g.at[:0], g.ends[:0]
 	g.urls = slices.Grow(g.urls[:0], b.n)
 	for i := range len(b.full) + 1 {
@@ -137,17 +151,40 @@ func (g *grouping) read(b *bucket) {
 		for len(chunk) > 0 {
 			u, name, rest := record(chunk)
 			chunk = rest
-			id, ok := g.ids[name]
-			if !ok {
-				id = int32(len(g.hosts))
-				g.ids[name] = id
-				g.hosts, g.order, g.at = append(g.hosts, name), append(g.order, id), append(g.at, 0)
-			}
-			u.host = id
-			g.at[id]++
+			u.host = g.number(name)
+			g.at[u.host]++
 			g.urls = append(g.urls, u)
 		}
 	}
+}
+
+// number is a host's, a new one for a host that was not there.
+func (g *grouping) number(name hostName) int32 {
+	at := g.slot(name)
+	if n := g.slots[at]; n != 0 {
+		return n - 1
+	}
+	id := int32(len(g.hosts))
+	g.hosts, g.order, g.at = append(g.hosts, name), append(g.order, id), append(g.at, 0)
+	if 2*len(g.hosts) < len(g.slots) {
+		g.slots[at] = id + 1
+		return id
+	}
+	g.slots = make([]int32, 4*len(g.slots))
+	for i := range g.hosts {
+		g.slots[g.slot(g.hosts[i])] = int32(i) + 1
+	}
+	return id
+}
+
+// slot is where a host is, or belongs.
+func (g *grouping) slot(name hostName) int {
+	mask := len(g.slots) - 1
+	at := int(maphash.String(g.seed, name.host)) & mask
+	for n := g.slots[at]; n != 0 && g.hosts[n-1] != name; n = g.slots[at] {
+		at = (at + 1) & mask
+	}
+	return at
 }
 
 // group brings the records of each host together, in the order of hosts.

@@ -135,7 +135,10 @@ func (r *Reader[R]) LookupMore(ctx context.Context, keys []Key, wants func(index
 		if err := r.block(ctx, block); err != nil {
 			return err
 		}
-		slices.SortStableFunc(r.hits, func(a, b found) int { return a.index - b.index })
+		byIndex := func(a, b found) int { return a.index - b.index }
+		if !slices.IsSortedFunc(r.hits, byIndex) { // one run's mostly are
+			slices.SortStableFunc(r.hits, byIndex)
+		}
 		if wants != nil && !r.o.KeysOnly {
 			if err := r.more(done, wants); err != nil {
 				return err

@@ -1,8 +1,8 @@
 package lsm
 
 import (
-	"hash/maphash"
 	"math"
+	"slices"
 
 	"seine/formats/rowfile"
 )
@@ -31,29 +31,28 @@ func filterPays(touched, n int, known float64) bool {
 }
 
 // prober finds the rows of a page whose string is a candidate's. Most rows are
-// not: a bit set by a glance at a string's length and end turns most of them away,
-// a hash table tells the rest.
+// not: a slot chosen by a glance at a string's length and end is empty for them.
+// Where many candidates share a slot, for URLs can end alike, a hash of the whole
+// string tells them apart.
 type prober struct {
-	seed    maphash.Seed
-	ready   bool
-	match   []string
-	chosen  []int32 // into match
-	table   []int32 // index into chosen, plus 1
-	mask    uint64
-	glances [glanceBits / 64]uint64
+	match  []string
+	chosen []int32                 // into match
+	slots  [1 << glanceBits]uint16 // index into chosen of the slot's last, plus 1
+	next   []uint16                // of each chosen: the one before in its slot, plus 1
+	whole  map[string]uint16       // indexes into chosen; empty: was not needed on this page
 }
 
-// glanceBits is 32 for each candidate, of which there are rarely more than 256
+// glanceBits is for 32 slots a candidate, of which there are rarely more than 256
 // to a page.
-const glanceBits = 1 << 13
+const glanceBits = 13
 
-// glance is a bit for a string. Many URLs may end alike; then the table does all.
+// glance is a slot for a string.
 func glance[S string | []byte](s S) uint32 {
 	h := uint64(len(s))
 	if n := len(s); n >= 16 {
 		h += word(s[n-8:])*0x9e3779b97f4a7c15 ^ word(s[n-16:])*0xc2b2ae3d27d4eb4f
 	}
-	return uint32(h * 0x9e3779b97f4a7c15 >> (64 - 13))
+	return uint32(h * 0x9e3779b97f4a7c15 >> (64 - glanceBits))
 }
 
 // word is the first eight bytes of s.
@@ -63,39 +62,18 @@ func word[S string | []byte](s S) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// few is up to how many candidates are compared without a hash table.
-const few = 3
+// few is up to how many candidates of a slot are compared one by one.
+const few = 4
 
 // load prepares for a page with the chosen candidates.
 func (p *prober) load(match []string, chosen []int32) {
 	p.match, p.chosen = match, chosen
-	clear(p.glances[:])
-	for _, i := range chosen {
-		g := glance(match[i])
-		p.glances[g/64] |= 1 << (g % 64)
-	}
-	if len(chosen) <= few {
-		return
-	}
-	if !p.ready {
-		p.seed, p.ready = maphash.MakeSeed(), true
-	}
-	size := 8
-	for size < 2*len(chosen) {
-		size *= 2
-	}
-	if cap(p.table) < size {
-		p.table = make([]int32, size)
-	}
-	p.table = p.table[:size]
-	clear(p.table)
-	p.mask = uint64(size - 1)
+	clear(p.slots[:])
+	p.next = slices.Grow(p.next[:0], len(chosen))[:len(chosen)]
+	clear(p.whole)
 	for k, i := range chosen {
-		h := maphash.String(p.seed, match[i]) & p.mask
-		for p.table[h] != 0 {
-			h = (h + 1) & p.mask
-		}
-		p.table[h] = int32(k + 1)
+		slot := &p.slots[glance(match[i])]
+		p.next[k], *slot = *slot, uint16(k+1)
 	}
 }
 
@@ -107,10 +85,11 @@ func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which [
 	for i, to := range page.Offsets[1:] {
 		s := page.Data[from:to]
 		from = to
-		if g := glance(s); p.glances[g/64]>>(g%64)&1 == 0 {
+		slot := p.slots[glance(s)]
+		if slot == 0 {
 			continue
 		}
-		k := p.find(s)
+		k := p.find(slot, s)
 		if k < 0 {
 			continue
 		}
@@ -122,21 +101,31 @@ func (p *prober) probe(page *rowfile.Strings, unique bool, rows []int64, which [
 	return rows, which
 }
 
-// find gives a candidate that has the string, as index into chosen; -1: none.
-func (p *prober) find(s []byte) int {
-	if len(p.chosen) <= few {
-		for k, i := range p.chosen {
-			if p.match[i] == string(s) {
-				return k
-			}
+// find gives a candidate of a slot that has the string, as index into chosen;
+// -1: none.
+func (p *prober) find(slot uint16, s []byte) int {
+	for range few {
+		if slot == 0 {
+			return -1
 		}
+		if p.match[p.chosen[slot-1]] == string(s) {
+			return int(slot) - 1
+		}
+		slot = p.next[slot-1]
+	}
+	if slot == 0 {
 		return -1
 	}
-	for h := maphash.Bytes(p.seed, s) & p.mask; p.table[h] != 0; h = (h + 1) & p.mask {
-		k := int(p.table[h]) - 1
-		if p.match[p.chosen[k]] == string(s) {
-			return k
+	if len(p.whole) == 0 {
+		if p.whole == nil {
+			p.whole = map[string]uint16{}
 		}
+		for k, i := range p.chosen {
+			p.whole[p.match[i]] = uint16(k)
+		}
+	}
+	if k, ok := p.whole[string(s)]; ok {
+		return int(k)
 	}
 	return -1
 }

@@ -76,7 +76,7 @@ func (f *File[R]) gatherSome(rows []int64, out []R) (int, error) {
 		}
 		n++
 	}
-	blocks, err := f.readJoined(need)
+	blocks, err := f.readJoined(need, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +107,7 @@ func (f *File[R]) Fetch(spans [][2]int64) (err error) {
 			row = next
 		}
 	}
-	read, err := f.readJoined(need)
+	read, err := f.readJoined(need, nil)
 	if err != nil {
 		return err
 	}
@@ -234,8 +234,8 @@ func (bs blocks) with(more blocks) blocks {
 	return out
 }
 
-// readJoined reads pages, near ones in one request.
-func (t *table) readJoined(need []pageSpan) (blocks, error) {
+// readJoined reads pages, near ones in one request, into the memory of spare blocks first.
+func (t *table) readJoined(need []pageSpan, spare blocks) (blocks, error) {
 	slices.SortFunc(need, func(a, b pageSpan) int { return int(a.off - b.off) })
 	var out blocks
 	for i := 0; i < len(need); {
@@ -243,7 +243,11 @@ func (t *table) readJoined(need []pageSpan) (blocks, error) {
 		for i++; i < len(need) && need[i].off-to <= joinGap && need[i].off+need[i].len-from <= joinMost; i++ {
 			to = max(to, need[i].off+need[i].len)
 		}
-		b, err := t.src.read(nil, from, to-from)
+		var dst []byte
+		if n := len(out); n < len(spare) && !t.src.inTail(spare[n].off) {
+			dst = spare[n].b
+		}
+		b, err := t.src.read(dst, from, to-from)
 		if err != nil {
 			return nil, err
 		}

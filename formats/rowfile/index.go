@@ -115,7 +115,7 @@ func (t *table) loadIndex(need []pageSpan) error {
 	if whole {
 		need = []pageSpan{{off: from, len: to - from}}
 	}
-	read, err := t.readJoined(need)
+	read, err := t.readJoined(need, nil)
 	if err != nil {
 		return err
 	}

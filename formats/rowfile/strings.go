@@ -54,7 +54,7 @@ func (r *StringReader) Pages() (rows []int64, err error) {
 
 // Fetch reads the pages that hold the given ascending rows, near ones in one
 // request, so that the following reads of them ask for nothing. It replaces what
-// an earlier Fetch read; the caller bounds how much that is.
+// an earlier Fetch read, and the last page; the caller bounds how much that is.
 func (r *StringReader) Fetch(rows []int64) (err error) {
 	defer recovered(&err, "read Parquet")
 	if err := ascending(rows, r.c.t.NumRows()); err != nil {
@@ -70,7 +70,8 @@ func (r *StringReader) Fetch(rows []int64) (err error) {
 			need = append(need, s)
 		}
 	}
-	r.c.blocks, err = r.c.t.readJoined(need)
+	r.c.at, r.buf.Offsets = -1, nil // a page without compression lies in the blocks
+	r.c.blocks, err = r.c.t.readJoined(need, r.c.blocks)
 	return err
 }
 

@@ -2,7 +2,7 @@
 // of it; compare.py runs DuckDB's on the same files.
 //
 //	dedup gen DIR N            N known URLs and the three kinds of candidates
-//	dedup run DIR THREADS      time of each kind, best of three, in seconds, and CPU time
+//	dedup run DIR THREADS [KIND]  time of each kind, best of three, in seconds, and CPU time
 //
 // SEINE_CPUPROFILE=FILE writes a CPU profile of run, its samples labelled by kind.
 package main
@@ -30,7 +30,7 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) == 3 {
+	if len(args) == 3 || len(args) == 4 && args[0] == "run" {
 		n, err := strconv.Atoi(args[2])
 		if err != nil || n < 1 {
 			return fmt.Errorf("%q is no positive number", args[2])
@@ -39,10 +39,14 @@ func run(args []string) error {
 		case "gen":
 			return generate(args[1], n)
 		case "run":
-			return measure(args[1], n)
+			kinds := []string{"narrow", "wide", "thin"}
+			if len(args) == 4 {
+				kinds = args[3:]
+			}
+			return measure(args[1], n, kinds)
 		}
 	}
-	return fmt.Errorf("usage: dedup gen DIR N | dedup run DIR THREADS")
+	return fmt.Errorf("usage: dedup gen DIR N | dedup run DIR THREADS [KIND]")
 }
 
 func generate(dir string, n int) error {
@@ -63,7 +67,7 @@ func generate(dir string, n int) error {
 	return nil
 }
 
-func measure(dir string, threads int) error {
+func measure(dir string, threads int, kinds []string) error {
 	ctx := context.Background()
 	if path := os.Getenv("SEINE_CPUPROFILE"); path != "" {
 		f, err := os.Create(path)
@@ -80,7 +84,7 @@ func measure(dir string, threads int) error {
 		return err
 	}
 	runs := []lsm.Run{{ID: "r1", Objects: []lsm.Object{known}}}
-	for _, name := range []string{"narrow", "wide", "thin"} {
+	for _, name := range kinds {
 		if err := clean(filepath.Join(dir, name+".new-*")); err != nil {
 			return err
 		}
