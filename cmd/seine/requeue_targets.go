@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -36,8 +35,7 @@ func (a *app) targets(ctx context.Context, l *looking, urls []string, where stri
 	}
 	err = a.whereURLs(ctx, l, where, func(domain, host, url string) error {
 		c.known++
-		return c.rows.Add(lsm.Key{Partition: weburl.Partition(domain), Domain: strings.Clone(domain),
-			Host: strings.Clone(host), URL: strings.Clone(url)})
+		return c.rows.Add(lsm.Key{Partition: weburl.Partition(domain), Domain: domain, Host: host, URL: url})
 	})
 	return c, err
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"seine/formats/layout"
 	"seine/formats/lsm"
@@ -30,29 +29,22 @@ func (t *Target) key() lsm.Key {
 	return lsm.Key{Partition: uint16(t.Partition), Domain: t.Domain, Host: t.Host, URL: t.URL}
 }
 
-func (t *Target) bytes() int { return 96 + len(t.Domain) + len(t.Host) + len(t.URL) }
-
-func compareTargets(a, b *Target) int { return a.key().Compare(b.key()) }
-
 // Targets gathers URLs in any order, on scratch, and stores them sorted.
 type Targets struct {
 	env    task.Env
-	sorted *task.Sorter[Target]
+	sorted *lsm.Sorter
 }
 
 // NewTargets gathers on e's scratch. It ends with Close.
 func NewTargets(e task.Env) *Targets {
-	return &Targets{e, task.NewSorter(e, "targets", e.Memory()/4, (*Target).bytes, compareTargets)}
+	return &Targets{e, lsm.NewSorter(lsm.SorterOptions{Memory: e.Memory() / 4, Scratch: e.Scratch})}
 }
 
-// Add takes a URL by its key in urls. The key's strings are kept.
-func (t *Targets) Add(key lsm.Key) error {
-	return t.sorted.Add(Target{Partition: int32(key.Partition), Domain: key.Domain, Host: key.Host,
-		URL: key.URL})
-}
+// Add takes a URL by its key in urls.
+func (t *Targets) Add(key lsm.Key) error { return t.sorted.Add(key) }
 
 // Close drops what was gathered.
-func (t *Targets) Close() { t.sorted.Close() }
+func (t *Targets) Close() { _ = t.sorted.Close() } // scratch
 
 // Put stores the targets, each once, under the digest of their bytes: the same
 // targets are the same object. It says how many there are.
@@ -68,7 +60,10 @@ func (t *Targets) Put(ctx context.Context) (key layout.Key, targets int64, err e
 	digest := sha256.New()
 	out := bufio.NewWriter(io.MultiWriter(file, digest))
 	rows := rowfile.NewWriter[Target](out, rowfile.Options{Codec: t.env.Codec, Partitioned: true})
-	if err := t.write(rows); err != nil {
+	if err := t.sorted.Each(ctx, func(k lsm.Key) error {
+		return rows.WriteRow(&Target{Partition: int32(k.Partition), Domain: k.Domain, Host: k.Host,
+			URL: k.URL})
+	}); err != nil {
 		return "", 0, fmt.Errorf("write targets: %w", err)
 	}
 	if err := errors.Join(rows.Finish(), out.Flush()); err != nil {
@@ -81,16 +76,4 @@ func (t *Targets) Put(ctx context.Context) (key layout.Key, targets int64, err e
 		return "", 0, fmt.Errorf("upload targets: %w", err)
 	}
 	return key, rows.Rows(), nil
-}
-
-func (t *Targets) write(rows *rowfile.Writer[Target]) error {
-	var last lsm.Key
-	return t.sorted.Each(func(row *Target) error {
-		if row.key() == last {
-			return nil
-		}
-		last = lsm.Key{Partition: uint16(row.Partition), Domain: strings.Clone(row.Domain),
-			Host: strings.Clone(row.Host), URL: strings.Clone(row.URL)}
-		return rows.Write(*row)
-	})
 }
