@@ -18,7 +18,7 @@ type held struct {
 	Rank int64
 }
 
-func (h *held) bytes() int { return 8 + h.Target.bytes() }
+func (h *held) bytes() int { return 104 + len(h.Domain) + len(h.Host) + len(h.URL) }
 
 // room brings back what politeness groups with room kept back as domain_full: of
 // each, as many as may be outstanding, the best first; waiting since their
@@ -42,7 +42,7 @@ func (r *requeueing) roomIn(ctx context.Context, part layout.Range) error {
 		return err
 	}
 	best := task.NewSorter(r.env, "held", r.env.Memory()/8, (*held).bytes, func(a, b *held) int {
-		return cmp.Or(cmp.Compare(b.Rank, a.Rank), compareTargets(&a.Target, &b.Target))
+		return cmp.Or(cmp.Compare(b.Rank, a.Rank), a.key().Compare(b.key()))
 	})
 	defer best.Close()
 	if err := r.gatherHeld(ctx, part, rooms, best); err != nil {
@@ -54,8 +54,7 @@ func (r *requeueing) roomIn(ctx context.Context, part layout.Range) error {
 		key := h.key()
 		if group := r.groupOf(key); rooms[group] > 0 {
 			rooms[group]--
-			return chosen.Add(lsm.Key{Partition: key.Partition, Domain: strings.Clone(key.Domain),
-				Host: strings.Clone(key.Host), URL: strings.Clone(key.URL)})
+			return chosen.Add(key)
 		}
 		return nil
 	}); err != nil {
@@ -114,11 +113,8 @@ func (r *requeueing) chosen(ctx context.Context, targets *Targets) error {
 		batch = batch[:0]
 		return err
 	}
-	err := targets.sorted.Each(func(row *Target) error {
-		key := row.key()
-		batch = append(batch, lsm.Key{Partition: key.Partition, Domain: strings.Clone(key.Domain),
-			Host: strings.Clone(key.Host), URL: strings.Clone(key.URL)})
-		if len(batch) < bound {
+	err := targets.sorted.Each(ctx, func(key lsm.Key) error {
+		if batch = append(batch, key); len(batch) < bound {
 			return nil
 		}
 		return flush()
