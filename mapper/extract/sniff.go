@@ -19,16 +19,18 @@ const (
 	typeOctet = "application/octet-stream"
 )
 
-// essence is the type/subtype of a Content-Type header in lower case, empty when malformed.
-func essence(contentType string) string {
-	s, _, _ := strings.Cut(contentType, ";")
-	s, _, _ = strings.Cut(s, ",") // two headers joined: the first one counts
-	s = strings.ToLower(strings.Trim(s, asciiSpace))
-	typ, sub, ok := strings.Cut(s, "/")
-	if !ok || !isToken(typ) || !isToken(sub) || len(s) > 127 {
-		return ""
+// essence is the type/subtype of a Content-Type header in lower case, empty when malformed. Of
+// several, joined by commas, the last that is one counts (Fetch standard, "extract a MIME type").
+func essence(contentType string) (last string) {
+	for s := range strings.SplitSeq(contentType, ",") {
+		s, _, _ = strings.Cut(s, ";")
+		s = strings.ToLower(strings.Trim(s, asciiSpace))
+		typ, sub, ok := strings.Cut(s, "/")
+		if ok && isToken(typ) && isToken(sub) && s != "*/*" && len(s) <= 127 {
+			last = s
+		}
 	}
-	return s
+	return last
 }
 
 func isToken(s string) bool {

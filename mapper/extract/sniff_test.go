@@ -8,7 +8,7 @@ import (
 func TestEssence(t *testing.T) {
 	for in, want := range map[string]string{
 		"text/html": "text/html", "Text/HTML ; charset=x": "text/html", "": "", "html": "",
-		"text/html, text/plain": "text/html", "text/": "", "a b/c": "", "text/ht\xffml": "",
+		"text/html, text/plain": "text/plain", "text/plain; charset=x, text/html, */*": "text/html", "text/": "", "a b/c": "", "text/ht\xffml": "",
 		"application/atom+xml;type=feed": "application/atom+xml",
 	} {
 		if got := essence(in); got != want {

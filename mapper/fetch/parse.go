@@ -38,7 +38,7 @@ func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome
 		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)
 		return
 	}
-	page := extract.Extract(extract.Input{URL: u.URL, ContentType: r.Header.Get("Content-Type"),
+	page := extract.Extract(extract.Input{URL: u.URL, ContentType: contentType(r),
 		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
 		extract.Limits{Links: f.set.MaxLinks})
 	o.Web.Type = page.MIMEDetected
@@ -147,6 +147,11 @@ func headers(h http1.Header) map[string]string {
 		m[name] = value
 	}
 	return m
+}
+
+// contentType is the Content-Type header, several joined.
+func contentType(r *http1.Response) string {
+	return strings.Join(r.Header.Values("Content-Type"), ", ")
 }
 
 // payloadDigest is the digest of the payload without its transfer coding.

@@ -122,7 +122,7 @@ func (f *fetcher) readSitemap(x extra, u weburl.Normal, res *answer, o *outcome)
 		o.Fetch.Reason, o.Fetch.Detail = schema.Disconnected, bounded(err.Error(), 200)
 		return
 	}
-	s, err := f.parseSitemap(u, r.Header.Get("Content-Type"), body)
+	s, err := f.parseSitemap(u, contentType(r), body)
 	if err != nil {
 		o.Fetch.Reason, o.Fetch.Detail = schema.Crashed, bounded(err.Error(), 200)
 		return
