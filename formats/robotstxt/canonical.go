@@ -1,6 +1,9 @@
 package robotstxt
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // How a byte is written in the canonical form of patterns and paths. RFC 9309 (2.2.2): bytes
 // outside ASCII and those that a URI may not hold are percent-encoded, encoded unreserved bytes are
@@ -132,3 +135,19 @@ func openQuery(canonical string) string {
 }
 
 var queryOpener = strings.NewReplacer("%3A", ":", "%2F", "/", "%3F", "?", "%40", "@")
+
+// sortedQuery is a pattern with the parameters of its query in order of their names, as weburl's
+// normal form has them; one with a '*' in its query stays.
+func sortedQuery(pattern string) string {
+	path, query, _ := strings.Cut(pattern, "?")
+	if strings.IndexByte(query, '&') < 0 || strings.IndexByte(query, '*') >= 0 {
+		return pattern
+	}
+	params := strings.Split(query, "&")
+	slices.SortStableFunc(params, func(a, b string) int {
+		nameA, _, _ := strings.Cut(a, "=")
+		nameB, _, _ := strings.Cut(b, "=")
+		return strings.Compare(nameA, nameB)
+	})
+	return path + "?" + strings.Join(params, "&")
+}

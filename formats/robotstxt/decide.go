@@ -76,15 +76,24 @@ func (f *File) merge(agent string) (g Group, found bool) {
 func (g *Group) add(l line) {
 	r := rule{line: l}
 	r.pattern, r.anchored = canonicalPattern(l.value)
-	if r.anchored || strings.IndexByte(r.pattern, '*') >= 0 {
-		g.wild = append(g.wild, r)
-	} else {
-		g.plain = append(g.plain, r)
+	g.put(r)
+	if sorted := sortedQuery(r.pattern); sorted != r.pattern {
+		byName := r
+		byName.pattern = sorted
+		g.put(byName)
 	}
 	if open := openQuery(r.pattern); open != r.pattern {
 		r.pattern = open
 		// Found by the opened path only; see Decide. It sits with the wild ones, being rare.
 		g.wild = append(g.wild, r)
+	}
+}
+
+func (g *Group) put(r rule) {
+	if r.anchored || strings.IndexByte(r.pattern, '*') >= 0 {
+		g.wild = append(g.wild, r)
+	} else {
+		g.plain = append(g.plain, r)
 	}
 }
 

@@ -13,7 +13,9 @@
 // start of the path; '*' is any run of bytes, a final '$' is the end. Lengths are counted after
 // patterns and paths were brought to one percent-encoded form (see canonical), so that /%7Ea, /~a
 // and ü, %C3%BC, %c3%bc are each the same. Queries are matched as they stand: never sorted, cut or
-// decoded. /robots.txt itself is always allowed.
+// decoded. The queries of URLs in normal form are sorted, though, so a rule that names several
+// parameters also speaks in that order: /*?b=1&a=2 forbids /p?a=2&b=1 too, which is what a link to
+// /p?b=1&a=2 becomes. /robots.txt itself is always allowed.
 //
 // Where RFC 9309 leaves a choice, Google's published parser is followed: misspelt keys, a missing
 // colon, a product token cut before its version. Crawl-delay, which the RFC does not know, belongs

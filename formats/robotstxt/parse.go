@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // MaxBytes is how much of a robots.txt is read: the 500 KiB that RFC 9309 (2.5) demands at least
@@ -65,6 +66,27 @@ func Parse(body []byte) *File {
 		text = text[end+1:]
 	}
 	return p.file
+}
+
+// Text is what is kept of a body: the same rules in UTF-8, without what Parse does not read. Bytes
+// that are no UTF-8 are percent-encoded, as they are in URLs, so that a rule in an old charset still
+// means the same bytes.
+func Text(body []byte) []byte {
+	text := decode(body)
+	if utf8.ValidString(text) {
+		return []byte(text)
+	}
+	out := make([]byte, 0, len(text)+len(text)/8)
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && n == 1 {
+			out = append(out, '%', upperHex[text[0]>>4], upperHex[text[0]&15])
+		} else {
+			out = append(out, text[:n]...)
+		}
+		text = text[n:]
+	}
+	return out
 }
 
 // decode cuts the body at MaxBytes, at the end of a line, and makes it text.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -184,5 +185,30 @@ func TestMemory(t *testing.T) {
 			runtime.KeepAlive(f)
 			runtime.KeepAlive(g)
 		})
+	}
+}
+
+// TestText: what is kept of a body says what the body said, and can be stored as text.
+func TestText(t *testing.T) {
+	for name, body := range map[string]string{
+		"plain":        "User-agent: *\nDisallow: /a\n",
+		"UTF-8 mark":   "\xEF\xBB\xBFUser-agent: *\nDisallow: /a\n",
+		"UTF-16 LE":    "\xFF\xFE" + strings.Join(strings.Split("User-agent:*\nDisallow:/a\n", ""), "\x00") + "\x00",
+		"Latin-1":      "User-agent: *\nDisallow: /caf\xe9\n",
+		"broken UTF-8": "User-agent: *\nDisallow: /\xe2\x82\n",
+		"UTF-8":        "User-agent: *\nDisallow: /café\n",
+		"NULs":         "User-agent: *\nDisallow: /\x00a\n",
+		"too long":     "User-agent: *\nDisallow: /b\n#" + strings.Repeat("x", MaxBytes) + "\nDisallow: /a\n",
+	} {
+		kept := Text([]byte(body))
+		if !utf8.Valid(kept) || strings.Contains(string(kept), "\x00") || len(kept) > MaxBytes {
+			t.Errorf("%s: %q cannot be stored", name, kept)
+		}
+		before, after := Parse([]byte(body)).Agent("x"), Parse(kept).Agent("x")
+		for _, path := range []string{"/", "/a", "/b", "/caf%E9", "/caf%C3%A9", "/%E2%82"} {
+			if b, a := before.Decide(path), after.Decide(path); a.Allowed != b.Allowed || a.Line != b.Line {
+				t.Errorf("%s: %s: %+v became %+v", name, path, b, a)
+			}
+		}
 	}
 }

@@ -54,6 +54,8 @@ func TestRobots(t *testing.T) {
 			[]string{"/?blah"}, ""},
 		{"a query in the normal order", text(star + "Disallow: /*?a=2&b=1"), []string{"/"},
 			[]string{"/x?b=1&a=2"}, ""},
+		{"a query in the order of the link", text(star + "Disallow: /*?b=1&a=2"), []string{"/"},
+			[]string{"/x?b=1&a=2"}, ""},
 		{"rules before any agent", text("Disallow: /\n" + star + "Disallow: /x"), []string{"/"},
 			[]string{"/x"}, ""},
 		{"an HTML page as 200", html("<html><body>Disallow: /"), []string{"/"}, nil, ""},

@@ -3,9 +3,7 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"seine/formats/robotstxt"
 	"seine/formats/schema"
@@ -216,25 +214,7 @@ func (a *authority) row(round int64) *schema.Robots {
 	}
 	return &schema.Robots{Partition: a.partition, Domain: a.domain, Authority: a.name,
 		Status: r.Outcome.String(), HTTPStatus: int32(r.Status), Reason: a.dead,
-		Text: validText(r.Text), CrawlDelay: delay.Milliseconds(),
+		Text: string(r.Text), CrawlDelay: delay.Milliseconds(),
 		FetchedAt: toMS(r.FetchedAt), Expires: toMS(r.Expires), Failures: int32(r.Failures),
 		FirstFail: toMS(r.UnreachableSince), Sitemaps: r.File().Sitemaps(), Round: round}
-}
-
-// validText keeps a text storable as UTF-8: bytes that are none are taken as
-// Latin-1, one by one, so that rules in old charsets keep their shape.
-func validText(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	var out strings.Builder
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			r = rune(b[0])
-		}
-		out.WriteRune(r)
-		b = b[n:]
-	}
-	return out.String()
 }

@@ -69,10 +69,7 @@ func Policy(f Fetch, earlier Record, now time.Time) Record {
 	r := Record{Status: f.Status, FetchedAt: now, Expires: now.Add(Lifetime)}
 	switch {
 	case f.Status >= 200 && f.Status < 300:
-		r.Outcome, r.Text = robotstxt.Parsed, f.Body
-		if len(r.Text) > robotstxt.MaxBytes {
-			r.Text = r.Text[:robotstxt.MaxBytes+1]
-		}
+		r.Outcome, r.Text = robotstxt.Parsed, robotstxt.Text(f.Body)
 		if f.Cut {
 			r.Expires = now.Add(retries[0])
 		}
