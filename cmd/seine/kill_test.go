@@ -16,9 +16,16 @@ import (
 type hit struct {
 	start, end float64 // s
 	host, path string
+	bytes      int
 }
 
-var entryLine = regexp.MustCompile(`^(\S+) (\S+) (\S+) \d+ \d+ "GET (\S+) `)
+// group is the politeness group that is asked.
+func (h hit) group() string {
+	labels := strings.Split(h.host, ".")
+	return strings.Join(labels[len(labels)-2:], ".")
+}
+
+var entryLine = regexp.MustCompile(`^(\S+) (\S+) (\S+) \d+ (\d+) "GET (\S+) `)
 
 func hits(t *testing.T, path string) (all []hit) {
 	t.Helper()
@@ -33,7 +40,8 @@ func hits(t *testing.T, path string) (all []hit) {
 		}
 		end, _ := strconv.ParseFloat(m[1], 64)
 		took, _ := strconv.ParseFloat(m[2], 64)
-		all = append(all, hit{end - took, end, m[3], m[4]})
+		bytes, _ := strconv.Atoi(m[4])
+		all = append(all, hit{end - took, end, m[3], m[5], bytes})
 	}
 	return all
 }
@@ -46,8 +54,7 @@ func judge(all []hit) (faults []string, repeats int) {
 	byStart := append([]hit(nil), all...)
 	sortHits(byStart)
 	for _, h := range byStart {
-		labels := strings.Split(h.host, ".")
-		group := strings.Join(labels[len(labels)-2:], ".")
+		group := h.group()
 		if before, ok := last[group]; ok && h.start-before < killDelay.Seconds()-0.002 {
 			faults = append(faults, fmt.Sprintf("%s%s came %.4f s after the request before", h.host, h.path,
 				h.start-before))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,8 +109,14 @@ type served struct {
 // another.
 func serveWeb(t *testing.T, program, folder string, net int) served {
 	t.Helper()
+	return serve(t, program, folder, net, killWeb)
+}
+
+// serve serves a web of testweb's flags from the addresses of a net.
+func serve(t *testing.T, program, folder string, net int, flags []string) served {
+	t.Helper()
 	log := filepath.Join(folder, "access.log")
-	c := exec.Command(program, append(killWeb, "-net", fmt.Sprint(net), "-log", log,
+	c := exec.Command(program, append(slices.Clone(flags), "-net", fmt.Sprint(net), "-log", log,
 		"-dns", fmt.Sprintf("127.0.0.1:%d", 5390+net))...)
 	out, err := c.StdoutPipe()
 	if err != nil {
