@@ -24,6 +24,9 @@ import (
 func readRows[R any](ctx context.Context, e Env, key layout.Key, size int64, columns []string,
 	emit func(*R) error) error {
 	src, err := e.Open(ctx, key, size)
+	if err == nil && columns == nil {
+		src, err = e.Staging.Stage(src, size, 1)
+	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", key, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"seine/formats/layout"
-	"seine/formats/objstore"
 	"seine/formats/rowfile"
 	"seine/formats/schema"
 	"seine/formats/tasklog"
@@ -96,10 +95,7 @@ func (f *fetcher) end(ctx context.Context) (jobs.Result, error) {
 		end.Counts[kindPage+" "+r.Reason]++
 	}
 	for _, o := range c.files {
-		if err := f.persist(ctx, "put "+o.object.Key, func(ctx context.Context) error {
-			return f.env.Store.Put(ctx, o.object.Key, objstore.File(o.file, o.object.Size),
-				objstore.PutOptions{IfAbsent: true, Same: true})
-		}); err != nil {
+		if err := f.put(ctx, o); err != nil {
 			return jobs.Result{}, err
 		}
 		end.Objects = append(end.Objects, o.object)
@@ -124,6 +120,9 @@ func (f *fetcher) writeEvents(ctx context.Context, c *chunk, chunks []tasklog.Ch
 				continue
 			}
 			src, err := f.env.Open(ctx, o.Key, o.Size)
+			if err == nil {
+				src, err = f.env.Staging.Stage(src, o.Size, 1)
+			}
 			if err != nil {
 				return fmt.Errorf("open %s: %w", o.Key, err)
 			}

@@ -31,6 +31,8 @@ type Env struct {
 	Open  lsm.Opener
 	// Scratch is a directory that outlives the process: spools lie there.
 	Scratch string
+	// Staging is how objects are read that are gone through from end to end.
+	Staging objstore.Staging
 	// Codec is that of the chunks, which reduce writes again: 0 is ZstdFast.
 	Codec rowfile.Codec
 	// Snapshot reads the manifest of a commit, Settings a version of the
@@ -50,6 +52,9 @@ type Env struct {
 	// Exchanges bounds the exchanges under way on this worker, over its tasks, by
 	// its capacity; nil: 256 in each task.
 	Exchanges chan struct{}
+	// Sealing bounds the chunks that are built at once on this worker, over its tasks, by its
+	// capacity: each takes about twice its bytes of memory while it is. nil: one in each task.
+	Sealing chan struct{}
 	// Parsers bounds the bodies in memory at once; 0: 4.
 	Parsers int
 	// Software is the product and version in the user agent: "seine/1.0".
@@ -65,6 +70,9 @@ type Env struct {
 func (e Env) filled() Env {
 	if e.Codec == rowfile.Zstd {
 		e.Codec = rowfile.ZstdFast
+	}
+	if e.Sealing == nil {
+		e.Sealing = make(chan struct{}, 1)
 	}
 	if e.Exchanges == nil {
 		e.Exchanges = make(chan struct{}, 256)

@@ -153,7 +153,13 @@ func (f *fetcher) sealAll(ctx context.Context) error {
 
 // sealChunk makes a chunk of the generations up to one, and makes it count.
 func (f *fetcher) sealChunk(ctx context.Context, upTo uint64) error {
+	select {
+	case f.env.Sealing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c, err := f.buildChunk(upTo, f.seal.early)
+	<-f.env.Sealing
 	if err != nil {
 		return err
 	}
@@ -184,10 +190,7 @@ func (s *sealState) free(sp *spool.Spool, upTo uint64) error {
 func (f *fetcher) putChunk(ctx context.Context, c *chunk) error {
 	entry := tasklog.Chunk{Seq: f.seal.seq, Counts: c.counts, From: c.from, To: c.to}
 	for _, o := range c.files {
-		if err := f.persist(ctx, "put "+o.object.Key, func(ctx context.Context) error {
-			return f.env.Store.Put(ctx, o.object.Key, objstore.File(o.file, o.object.Size),
-				objstore.PutOptions{IfAbsent: true, Same: true})
-		}); err != nil {
+		if err := f.put(ctx, o); err != nil {
 			return err
 		}
 		entry.Objects = append(entry.Objects, o.object)
@@ -202,9 +205,24 @@ func (f *fetcher) putChunk(ctx context.Context, c *chunk) error {
 	return err
 }
 
+// put stores an object of a chunk, or of the end.
+func (f *fetcher) put(ctx context.Context, o chunkFile) error {
+	return persist(ctx, f.progress, "put "+o.object.Key, putTime(o.object.Size),
+		func(ctx context.Context) error {
+			return f.env.Store.Put(ctx, o.object.Key, objstore.File(o.file, o.object.Size),
+				objstore.PutOptions{IfAbsent: true, Same: true})
+		})
+}
+
 // putTimeout bounds one try at the store, so that one that hangs is tried
 // again.
 const putTimeout = 2 * time.Minute
+
+// putTime bounds one try at putting an object of size bytes: a slow line that brings a MiB
+// a second ends before it.
+func putTime(size int64) time.Duration {
+	return putTimeout + time.Duration(size>>20)*time.Second
+}
 
 // persist does what must be done until it is, the store says that it cannot be,
 // or ctx ends.

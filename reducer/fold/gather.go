@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"seine/formats/lsm"
-	"seine/formats/rowfile"
 	"seine/formats/schema"
 	"seine/formats/tasklog"
 	"seine/formats/weburl"
@@ -86,9 +85,8 @@ func (f *folding) fetches(ctx context.Context) error {
 // which fetch leaves in the order of its list, and those that generate refused.
 func (f *folding) decided(ctx context.Context, o *opened,
 	left *task.Sorter[schema.Fetch]) ([]rows[entry], error) {
-	all := func(file *rowfile.File[schema.Fetch]) (int64, int64) { return 0, file.NumRows() }
 	for _, object := range f.in.left {
-		if err := sortObject(ctx, f.env, object, all, ownFetch, left); err != nil {
+		if err := sortObject(ctx, f.env, object, sorting[schema.Fetch]{own: ownFetch}, left); err != nil {
 			return nil, err
 		}
 	}

@@ -109,15 +109,54 @@ func (o *opened) close() {
 	}
 }
 
-// openRows opens an object of rows rows; several share the memory for reading
-// ahead.
+// openRows opens an object that is gone through from end to end; several share the memory for
+// reading ahead.
 func openRows[R any](ctx context.Context, e task.Env, o *opened, object lsm.Object,
 	shared int) (*rowfile.File[R], error) {
 	src, err := e.Open(ctx, object.Key, object.Bytes)
+	if err == nil {
+		src, err = e.Staging.Stage(src, object.Bytes, 1)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", object.Key, err)
 	}
 	o.sources = append(o.sources, src)
+	return readRows[R](e, src, object, shared)
+}
+
+// door is a reader behind which another can be put.
+type door struct{ io.ReaderAt }
+
+// openPart opens an object of which one part is read, and says which rows these are.
+func openPart[R any](ctx context.Context, e task.Env, o *opened, object lsm.Object, shared int,
+	part func(*rowfile.File[R]) (from, to int64)) (file *rowfile.File[R], from, to int64, err error) {
+	if part == nil {
+		file, err := openRows[R](ctx, e, o, object, shared)
+		return file, 0, object.Rows, err
+	}
+	src, err := e.Open(ctx, object.Key, object.Bytes)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("open %s: %w", object.Key, err)
+	}
+	o.sources = append(o.sources, src)
+	d := &door{src}
+	if file, err = readRows[R](e, d, object, shared); err != nil {
+		return nil, 0, 0, err
+	}
+	from, to = part(file)
+	o.sources = o.sources[:len(o.sources)-1] // what is staged closes it
+	staged, err := e.Staging.Stage(src, object.Bytes, float64(to-from)/float64(max(object.Rows, 1)))
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("open %s: %w", object.Key, err)
+	}
+	d.ReaderAt = staged
+	o.sources = append(o.sources, staged)
+	return file, from, to, nil
+}
+
+// readRows opens the file of an object that src reads.
+func readRows[R any](e task.Env, src io.ReaderAt, object lsm.Object, shared int) (*rowfile.File[R],
+	error) {
 	buffer := min(max(int(e.Memory()/8)/max(shared, 1), 256<<10), 4<<20)
 	file, err := rowfile.Open[R](src, object.Bytes, rowfile.ReadOptions{BufferBytes: buffer,
 		Stats: e.RowStats()})
@@ -163,23 +202,19 @@ type sorting[R any] struct {
 // they are many, one that is sorted on scratch first.
 func ordered[R any](ctx context.Context, e task.Env, o *opened, objects []tasklog.Object,
 	s sorting[R]) (sequences []rows[R], drop func(), err error) {
-	span := s.part
-	if span == nil {
-		span = func(f *rowfile.File[R]) (int64, int64) { return 0, f.NumRows() }
-	}
 	if len(objects) <= fanIn(e) {
 		for _, object := range objects {
-			file, err := openRows[R](ctx, e, o, named(object), len(objects))
+			file, from, to, err := openPart(ctx, e, o, named(object), len(objects), s.part)
 			if err != nil {
 				return nil, nil, err
 			}
-			sequences = append(sequences, reading(object.Key, file.Scan(span(file))))
+			sequences = append(sequences, reading(object.Key, file.Scan(from, to)))
 		}
 		return sequences, func() {}, nil
 	}
 	sorter := task.NewSorter(e, "inputs", e.Memory()/8, s.bytes, s.compare)
 	for _, object := range objects {
-		if err := sortObject(ctx, e, object, span, s.own, sorter); err != nil {
+		if err := sortObject(ctx, e, object, s, sorter); err != nil {
 			sorter.Close()
 			return nil, nil, err
 		}
@@ -192,15 +227,15 @@ func ordered[R any](ctx context.Context, e task.Env, o *opened, objects []tasklo
 	return []rows[R]{sorted.Next}, sorter.Close, nil
 }
 
-func sortObject[R any](ctx context.Context, e task.Env, object tasklog.Object,
-	span func(*rowfile.File[R]) (int64, int64), own func(*R) R, into *task.Sorter[R]) error {
+func sortObject[R any](ctx context.Context, e task.Env, object tasklog.Object, s sorting[R],
+	into *task.Sorter[R]) error {
 	var o opened
 	defer o.close()
-	file, err := openRows[R](ctx, e, &o, named(object), 1)
+	file, from, to, err := openPart(ctx, e, &o, named(object), 1, s.part)
 	if err != nil {
 		return err
 	}
-	next := reading(object.Key, file.Scan(span(file)))
+	next := reading(object.Key, file.Scan(from, to))
 	for {
 		row, err := next()
 		if errors.Is(err, io.EOF) {
@@ -209,7 +244,7 @@ func sortObject[R any](ctx context.Context, e task.Env, object tasklog.Object,
 		if err != nil {
 			return err
 		}
-		if err := into.Add(own(row)); err != nil {
+		if err := into.Add(s.own(row)); err != nil {
 			return err
 		}
 	}

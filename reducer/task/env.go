@@ -27,6 +27,9 @@ type Env struct {
 	// MemoryBytes bounds the rows that a task holds at once; 0 is
 	// DefaultMemory. Codecs, footers and filters come on top.
 	MemoryBytes int64
+	// Staging is how objects are read by tasks that go through all of one, or through a
+	// part of each of its columns.
+	Staging objstore.Staging
 	// Settings reads a version of the settings, defaults filled in; version 0
 	// is all defaults.
 	Settings func(ctx context.Context, version uint64) (settings.Settings, error)

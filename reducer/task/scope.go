@@ -109,6 +109,9 @@ func (e Env) Seeds(ctx context.Context, m *lsm.Manifest, r layout.Range) (map[st
 func EachRow[R any](ctx context.Context, e Env, o lsm.Object, columns []string,
 	fn func(row *R) error) error {
 	src, err := e.Open(ctx, o.Key, o.Bytes)
+	if err == nil && columns == nil {
+		src, err = e.Staging.Stage(src, o.Bytes, 1)
+	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", o.Key, err)
 	}

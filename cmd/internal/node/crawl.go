@@ -77,9 +77,17 @@ func half(ctx context.Context, store *Store) error {
 
 // Env is the world of the reducer's tasks, and of whoever reads tables.
 func (c *Crawl) Env(scratch string) task.Env {
-	return task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
+	e := task.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
 		Settings: c.Settings, Files: &c.files, Suffixes: c.Suffixes}
+	if c.Store.Root == "" {
+		e.Staging = objstore.Staging{Folder: scratch, Block: stageBytes}
+	}
+	return e
 }
+
+// stageBytes of a bucket: about what a request to one brings in a second, and little beside the
+// memory of a task.
+const stageBytes = 32 << 20
 
 // Head is the newest snapshot.
 func (c *Crawl) Head(ctx context.Context) (*lsm.Manifest, error) {

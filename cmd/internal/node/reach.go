@@ -33,8 +33,8 @@ func newReach(c *Crawl, scratch string, web Web, connections int) *reach {
 	env := c.Env(scratch)
 	r := &reach{crawl: c, connections: connections, web: web}
 	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
-		Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
-		Software: Software, Bandwidth: &polite.Bandwidth{}}
+		Staging: env.Staging, Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
+		Software: Software, Sealing: make(chan struct{}, 1), Bandwidth: &polite.Bandwidth{}}
 	r.base.Scope = func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error) {
 		base, err := env.Snapshot(ctx, spec.Base)
 		if err != nil {
