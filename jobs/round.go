@@ -30,9 +30,9 @@ type Round struct {
 // are large, at most one a partition. known is the number of known URLs, topN
 // the round's; workers how many may share it.
 func RoundTasks(topN, known int64, workers int) int {
-	// A worker fetches about a million URLs an hour: in four tasks of this size each
-	// chunk is full long before its time is over, so that it takes six requests for
-	// some ten thousand pages (DESIGN.md). One over 20 M known URLs merges in minutes.
-	n := max(topN/250_000, known/20_000_000, 1)
+	// A worker fetches about a million URLs an hour: in two tasks of this size each chunk
+	// is full long before its time is over, so that it takes twelve requests for some
+	// twenty thousand pages (DESIGN.md). One over 20 M known URLs merges in minutes.
+	n := max(topN/500_000, known/20_000_000, 1)
 	return int(min(max(n, int64(min(workers, int(topN/5_000)+1))), layout.Partitions))
 }

@@ -361,9 +361,9 @@ func (l *Ledger) Publish(ctx context.Context, p leader.Publication) (leader.Publ
 	return leader.Published{Commit: commit.N, Counts: counts}, nil
 }
 
-// bucketLook is how often a bucket is asked for newer settings: 180 requests an hour,
-// in which a single worker fetches a million pages.
-const bucketLook = 20 * time.Second
+// bucketLook is how often a bucket is asked for newer settings that no verb has told of: 60
+// requests an hour, in which a single worker fetches a million pages.
+const bucketLook = time.Minute
 
 // Settings implements leader.Ledger. Versions have no gaps, so that asking for
 // the next one is enough.
