@@ -183,6 +183,9 @@ func (n *Node) Leadership() <-chan bool { return n.changes }
 // Leading says whether this node believes that it leads.
 func (n *Node) Leading() bool { return n.raft.State() == raft.Leader }
 
+// Entries is how many entries of the log, those of Raft itself among them, this node has applied.
+func (n *Node) Entries() uint64 { return n.raft.AppliedIndex() }
+
 // Failed is closed when the node met a command that it does not know.
 func (n *Node) Failed() <-chan struct{} { return n.fsm.failed }
 
