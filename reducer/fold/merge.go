@@ -62,7 +62,11 @@ func (f *folding) fold(ctx context.Context) error {
 	}
 	defer drop()
 	runs := f.manifest.Tables[schema.URLs]
-	f.urls = lsm.URLs().NewReader(f.env.Open, runs, lsm.LookupOptions{Columns: linkColumns,
+	candidates := int64(0) // of the whole round, as are the URLs that are known
+	for _, object := range f.in.events {
+		candidates += object.Rows
+	}
+	f.urls = lsm.URLs().NewReader(f.env.Opener(candidates, f.manifest.Known), runs, lsm.LookupOptions{Columns: linkColumns,
 		More: otherColumns(), Stats: f.env.Stats})
 	defer f.urls.Close()
 	b := &batch{f: f, most: int(max(64, min(batchItems, f.env.Memory()/4/itemBytes)))}

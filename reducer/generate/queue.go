@@ -33,10 +33,11 @@ const skipRows = 1024
 const pageByPage = -1
 
 // openQueues opens the unconsumed objects of a kind that hold rows of r, oldest
-// run first.
-func openQueues(ctx context.Context, e task.Env, m *lsm.Manifest, kind string,
-	r layout.Range) ([]*queue, error) {
+// run first. wanted is about how many of their rows the round takes.
+func openQueues(ctx context.Context, e task.Env, m *lsm.Manifest, kind string, r layout.Range,
+	wanted int64) ([]*queue, error) {
 	var queues []*queue
+	open := e.Opener(wanted, left(m, kind))
 	for i := range m.Frontier {
 		run := &m.Frontier[i]
 		if run.Kind != kind {
@@ -47,7 +48,7 @@ func openQueues(ctx context.Context, e task.Env, m *lsm.Manifest, kind string,
 			if !o.Range.Overlaps(r) || o.Left() == 0 {
 				continue
 			}
-			q, err := openQueue(ctx, e, o)
+			q, err := openQueue(ctx, e, open, o)
 			if err != nil {
 				closeQueues(queues)
 				return nil, err
@@ -58,8 +59,20 @@ func openQueues(ctx context.Context, e task.Env, m *lsm.Manifest, kind string,
 	return queues, nil
 }
 
-func openQueue(ctx context.Context, e task.Env, o *lsm.QueueObject) (*queue, error) {
-	src, err := e.Open(ctx, o.Key, o.Bytes)
+// left is how many rows of a kind are not consumed.
+func left(m *lsm.Manifest, kind string) (rows int64) {
+	for i := range m.Frontier {
+		for j := range m.Frontier[i].Objects {
+			if m.Frontier[i].Kind == kind {
+				rows += m.Frontier[i].Objects[j].Left()
+			}
+		}
+	}
+	return rows
+}
+
+func openQueue(ctx context.Context, e task.Env, open lsm.Opener, o *lsm.QueueObject) (*queue, error) {
+	src, err := open(ctx, o.Key, o.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Key, err)
 	}

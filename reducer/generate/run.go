@@ -86,7 +86,7 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	if g.blocks, err = settings.NewBlocklist(g.settings.Blocks, g.now); err != nil {
 		return nil, err
 	}
-	g.tables = openTables(e, g.manifest, g.settings)
+	g.tables = openTables(e, g.manifest, g.settings, g.round.TopN)
 	g.rules = &ruleBook{reader: g.tables.robots, agent: g.settings.Agent, now: g.now,
 		bound: e.Memory() / 16, rules: map[lsm.Key]robotstxt.Rules{}}
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)
@@ -103,11 +103,11 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 }
 
 func (g *generation) openQueues(ctx context.Context) (err error) {
-	g.ready, err = openQueues(ctx, g.env, g.manifest, schema.Ready, g.task.Range)
+	g.ready, err = openQueues(ctx, g.env, g.manifest, schema.Ready, g.task.Range, g.round.TopN)
 	if err != nil {
 		return err
 	}
-	g.waiting, err = openQueues(ctx, g.env, g.manifest, schema.Waiting, g.task.Range)
+	g.waiting, err = openQueues(ctx, g.env, g.manifest, schema.Waiting, g.task.Range, 0)
 	if err != nil {
 		return err
 	}

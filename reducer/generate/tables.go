@@ -17,7 +17,8 @@ type tables struct {
 	robots  *lsm.Reader[schema.Robots]
 }
 
-func openTables(e task.Env, m *lsm.Manifest, s settings.Settings) *tables {
+// wanted is about how many URLs the round takes.
+func openTables(e task.Env, m *lsm.Manifest, s settings.Settings, wanted int64) *tables {
 	judged := []string{"depth", "queued"}
 	listed := []string{"etag", "last_modified", "content_hash", "simhash", "crawl_count", "fail_count",
 		"last_crawled", "html_blob_path", "blob_offset", "blob_length"}
@@ -28,7 +29,7 @@ func openTables(e task.Env, m *lsm.Manifest, s settings.Settings) *tables {
 		listed = append(listed, "seed")
 	}
 	return &tables{
-		urls: lsm.URLs().NewReader(e.Open, m.Tables[schema.URLs], lsm.LookupOptions{
+		urls: lsm.URLs().NewReader(e.Opener(wanted, m.Known), m.Tables[schema.URLs], lsm.LookupOptions{
 			Columns: judged, More: listed, Stats: e.Stats}),
 		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
 			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",

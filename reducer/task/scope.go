@@ -134,6 +134,25 @@ func EachRow[R any](ctx context.Context, e Env, o lsm.Object, columns []string,
 	}
 }
 
+// denseRows is up to how many rows there may be for each that is wanted so that most pages are met.
+const denseRows = 32
+
+// Opener opens objects of which wanted rows, of some out of all, are looked up in order: staged
+// where so many are that most of an object's pages are met, and met more than once by batches that
+// lie next to each other.
+func (e Env) Opener(wanted, of int64) lsm.Opener {
+	if wanted < of/denseRows {
+		return e.Open
+	}
+	return func(ctx context.Context, key layout.Key, size int64) (io.ReaderAt, error) {
+		src, err := e.Open(ctx, key, size)
+		if err != nil {
+			return nil, err
+		}
+		return e.Staging.Stage(src, size, 1)
+	}
+}
+
 // CloseReader closes what an lsm.Opener gave, if it wants to be closed. Nothing
 // is written through it, so its error says nothing.
 func CloseReader(r io.ReaderAt) {
