@@ -71,13 +71,13 @@ func addDialling(s *pflag.FlagSet, d *node.Dialling, what string) {
 const taskMemory = 64 << 20
 
 // limits fills in what follows from the memory.
-func (f *workerFlags) limits() error {
+func (f *workerFlags) limits() (memory int64, err error) {
 	var s settings.Settings
-	memory := int64(2 << 30)
+	memory = node.DefaultMemory
 	var info syscall.Sysinfo_t
 	if f.memory != "" {
 		if err := s.Set("max_body", f.memory); err != nil {
-			return usagef("--memory: %w", errors.Unwrap(err))
+			return 0, usagef("--memory: %w", errors.Unwrap(err))
 		}
 		memory = s.MaxBody
 	} else if syscall.Sysinfo(&info) == nil {
@@ -87,7 +87,7 @@ func (f *workerFlags) limits() error {
 	if f.fetchTasks <= 0 {
 		f.fetchTasks = int(min(max(memory/taskMemory, 4), 1024))
 	}
-	return nil
+	return memory, nil
 }
 
 func (a *app) work(ctx context.Context, f workerFlags) error {
@@ -97,7 +97,8 @@ func (a *app) work(ctx context.Context, f workerFlags) error {
 	if f.slots < 0 || f.connections < 0 || f.fetchTasks < 0 {
 		return usagef("--slots, --connections and --fetch-tasks are above 0, or left out")
 	}
-	if err := f.limits(); err != nil {
+	memory, err := f.limits()
+	if err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(a.err, nil))
@@ -106,11 +107,12 @@ func (a *app) work(ctx context.Context, f workerFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
+	told, err := storeOf(ctx, conn, log) // also if it is named here: they begin the crawl
+	if err != nil || told == "" {
+		return err
+	}
 	if f.store == "" {
-		f.store, err = storeOf(ctx, conn, log)
-		if err != nil || f.store == "" {
-			return err
-		}
+		f.store = told
 	}
 	store, err := node.OpenStore(ctx, f.store, false)
 	if err != nil {
@@ -123,7 +125,7 @@ func (a *app) work(ctx context.Context, f workerFlags) error {
 	}
 	log.Info("worker", "store", f.store, "coordinators", f.coordinators, "fetch_tasks", f.fetchTasks)
 	return node.Work(context.WithoutCancel(ctx), crawl, conn, node.WorkOptions{Scratch: f.scratch, Slots: f.slots,
-		FetchSlots: f.fetchTasks, Connections: f.connections, Drain: ctx.Done(), Log: log})
+		FetchSlots: f.fetchTasks, Limits: node.Limits{Connections: f.connections, Memory: memory}, Drain: ctx.Done(), Log: log})
 }
 
 // storeOf asks the coordinators for the store until one answers; "" when ctx

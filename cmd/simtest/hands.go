@@ -53,7 +53,7 @@ func (w *world) hire() {
 		"mem:"+id, filepath.Join(w.home, id))
 	web := node.Synthetic(w.web)
 	web.Dial = h.dial
-	runners := node.Runners(c, w.folder(id), web, 0)
+	runners := node.Runners(c, w.folder(id), web, node.Limits{})
 	s := worker.Settings{ID: id, Slots: 2, Drain: h.drain, Clock: w.flaw.clock(h.clock)}
 	go func() { h.ended <- worker.Run(ctx, s, h.line, runners) }()
 	w.mu.Lock()

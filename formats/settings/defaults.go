@@ -61,7 +61,7 @@ func fillNumbers(s *Settings) {
 	fill(&s.TopN, 50_000)
 	fill(&s.Retries, 3)
 	fill(&s.ScratchBytes, 20<<30)
-	fill(&s.SealBytes, min(384<<20, s.ScratchBytes))
+	fill(&s.SealBytes, min(512<<20, s.ScratchBytes))
 	fill(&s.KeepSnapshots, 10)
 	fill(&s.KeepVersions, 2)
 	if s.WeightImportance == 0 && s.WeightFreshness == 0 && s.WeightSignal == 0 {

@@ -114,7 +114,7 @@ func (c *costCrawl) runners() map[jobs.Stage]worker.Runner {
 			if err != nil {
 				return jobs.Result{}, err
 			}
-			return Runners(crawl, crawl.Store.Local, c.web.web(), 0)[stage](ctx, t, l, p)
+			return Runners(crawl, crawl.Store.Local, c.web.web(), Limits{})[stage](ctx, t, l, p)
 		}
 	}
 	return all
@@ -242,13 +242,14 @@ func TestRequestsOfARound(t *testing.T) {
 }
 
 // TestRequestBudget: a worker that fetches 300 pages/s for an hour, and the 33 that fetch 10,000,
-// make at most a request for 1,000 pages, of 20 kB packed, 4 kB of row and 60 links each.
+// make at most a request for 1,000 pages, each of 26 kB in the spool (15 kB packed, and the text and
+// 60 links that were found in it) and of 4 kB of row.
 func TestRequestBudget(t *testing.T) {
 	for _, workers := range []int64{1, 10, 33} {
 		pages := workers * 300 * 3600
 		tasks := int64(jobs.RoundTasks(pages, 0, int(workers)))
 		seal := settings.Settings{}.Fill().SealBytes
-		m := model{processes: workers, tasks: tasks, chunks: tasks * (pages/tasks*20_000/seal + 1),
+		m := model{processes: workers, tasks: tasks, chunks: tasks * (pages/tasks*26_000/seal + 1),
 			pageRows: pages * 4_000, fetching: time.Hour}
 		if n := m.requests(); n > pages/1000 {
 			t.Errorf("%d workers: %d requests for %d pages: %+v", workers, n, pages, m)

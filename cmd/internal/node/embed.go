@@ -63,7 +63,7 @@ func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error
 	if err != nil {
 		return err
 	}
-	runners := Runners(c, scratch, o.Web, 0)
+	runners := Runners(c, scratch, o.Web, Limits{})
 	group, err := raftnode.Embedded(nil)
 	if err != nil {
 		return err

@@ -29,9 +29,9 @@ type reach struct {
 	shared fetch.Env
 }
 
-func newReach(c *Crawl, scratch string, web Web, connections int) *reach {
+func newReach(c *Crawl, scratch string, web Web, l Limits) *reach {
 	env := c.Env(scratch)
-	r := &reach{crawl: c, connections: connections, web: web}
+	r := &reach{crawl: c, connections: l.Connections, web: web}
 	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
 		Staging: env.Staging, Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
 		Software: Software, Sealing: make(chan struct{}, 1), Bandwidth: &polite.Bandwidth{}}
@@ -46,7 +46,11 @@ func newReach(c *Crawl, scratch string, web Web, connections int) *reach {
 		}
 		return env.Scope(ctx, base, set, layout.All, 0)
 	}
-	if c.Store.Root != "" { // small chunks cost a directory nothing, and save work at a kill
+	if l.Memory == 0 {
+		l.Memory = DefaultMemory
+	}
+	r.base.SealBytes = l.Memory / 8 // building a chunk takes twice its bytes
+	if c.Store.Root != "" {         // small chunks cost a directory nothing, and save work at a kill
 		r.base.SealBytes, r.base.SealEvery = 64<<20, 5*time.Second
 	}
 	return r

@@ -19,11 +19,9 @@ type WorkOptions struct {
 	Slots int
 	// FetchSlots is how many fetch tasks run at once, which mostly wait.
 	FetchSlots int
-	// Connections bounds the exchanges under way, over all tasks; 0: by the
-	// settings.
-	Connections int
-	Drain       <-chan struct{} // closed: seal, and end
-	Log         *slog.Logger
+	Limits     Limits
+	Drain      <-chan struct{} // closed: seal, and end
+	Log        *slog.Logger
 }
 
 // Work claims and lives tasks of a crawl until the drain is over or ctx ends.
@@ -36,7 +34,7 @@ func Work(ctx context.Context, c *Crawl, conn worker.Conn, o WorkOptions) error 
 		o.Slots = runtime.GOMAXPROCS(0)
 	}
 	return worker.Run(ctx, worker.Settings{ID: workerID(), Slots: o.Slots, FetchSlots: o.FetchSlots,
-		Drain: o.Drain, Log: o.Log}, conn, Runners(c, scratch, o.Web, o.Connections))
+		Drain: o.Drain, Log: o.Log}, conn, Runners(c, scratch, o.Web, o.Limits))
 }
 
 // workerID is unique over machines, processes and restarts.

@@ -24,11 +24,23 @@ type Web struct {
 	TLS      *tls.Config
 }
 
+// Limits of a worker, over all its tasks.
+type Limits struct {
+	// Connections bounds the exchanges under way; 0: by the settings.
+	Connections int
+	// Memory is what the process keeps within, in bytes, of which a chunk that is built takes
+	// up to a quarter; 0: DefaultMemory.
+	Memory int64
+}
+
+// DefaultMemory is that of a process of which nobody said how much it may take.
+const DefaultMemory = 2 << 30
+
 // Runners are the runners of all stages on a crawl. scratch outlives the
-// process; connections bounds the worker's exchanges, 0: by the settings.
-func Runners(c *Crawl, scratch string, web Web, connections int) map[jobs.Stage]worker.Runner {
+// process.
+func Runners(c *Crawl, scratch string, web Web, l Limits) map[jobs.Stage]worker.Runner {
 	env := c.Env(scratch)
-	asking := newReach(c, scratch, web, connections)
+	asking := newReach(c, scratch, web, l)
 	function := func(run func(context.Context, jobs.Task) (jobs.Result, error)) worker.Runner {
 		return counted(func(ctx context.Context, t jobs.Task, _ *worker.Lease, _ *worker.Progress) (jobs.Result, error) {
 			return run(ctx, t)
