@@ -232,12 +232,16 @@ func (l *Leader) install() {
 	})
 	l.leading = true
 	l.change()
+	l.log.Info("this coordinator leads", "tasks", len(l.leases))
 }
 
 // retire stops answering.
 func (l *Leader) retire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.leading {
+		l.log.Info("this coordinator leads no more")
+	}
 	l.leading = false
 	for _, c := range l.claims {
 		close(c.done)
