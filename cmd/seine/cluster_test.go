@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -80,18 +79,10 @@ type cluster struct {
 // settlement is what the processes of a cluster have around them. The zero value is a machine
 // with a folder and nobody else.
 type settlement struct {
-	env    []string                                        // of every process; nil: the test's
-	scheme string                                          // of the API; empty: http
-	node   func(id string) []string                        // words of a coordinator besides
-	worker func(id string) []string                        // and of a worker
-	client []string                                        // and of seine
-	wire   func(from, to, address string) (reached string) // an address as from sees it; nil: itself
-}
-
-// http is a client of the API; it checks no certificate, for it only asks for health.
-func (s settlement) http() *http.Client {
-	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	env   []string                                        // of every process; nil: the test's
+	store func(id string) string                          // as a process names it; nil: the cluster's
+	wire  func(from, to, address string) (reached string) // an address as from sees it; nil: itself
+	delay time.Duration                                   // of the crawl; 0: killDelay
 }
 
 // processes builds the programs and serves the web from a net of its own, for a test that
@@ -126,35 +117,53 @@ func (c *cluster) reached(from, to, address string) string {
 	return c.settle.wire(from, to, address)
 }
 
+// reachedAll are the addresses of the coordinators' API as from sees them.
+func (c *cluster) reachedAll(from string, api []string) string {
+	var urls []string
+	for i, address := range api {
+		urls = append(urls, "http://"+c.reached(from, nodeID(i), address))
+	}
+	return strings.Join(urls, ",")
+}
+
+func nodeID(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+// named is the store as a process names it.
+func (c *cluster) named(id string) string {
+	if c.settle.store == nil {
+		return c.store
+	}
+	return c.settle.store(id)
+}
+
 // startAll starts three coordinators and so many workers, and waits for a leader.
 func (c *cluster) startAll(workers int) {
 	c.t.Helper()
 	c.t.Cleanup(c.stop)
-	var own, first, urls []string
-	for i := range 3 {
-		id := fmt.Sprintf("n%d", i+1)
-		own = append(own, freeAddress(c.t))
-		first = append(first, id+"="+c.reached("", id, own[i]))
+	var raft, api []string
+	for range 3 {
+		raft, api = append(raft, freeAddress(c.t)), append(api, freeAddress(c.t))
 	}
-	scheme := c.settle.scheme
-	if scheme == "" {
-		scheme = "http"
-	}
-	for i, raft := range own {
-		id, api := fmt.Sprintf("n%d", i+1), freeAddress(c.t)
-		urls = append(urls, scheme+"://"+c.reached("", id, api))
-		d := c.coordinator(id, api, raft, "--bootstrap", strings.Join(first, ","))
+	for i := range raft {
+		id := nodeID(i)
+		var group []string // as this node reaches it
+		for j, address := range raft {
+			from := id
+			if i == j { // how the others reach it, whoever they are
+				from = ""
+			}
+			group = append(group, nodeID(j)+"="+c.reached(from, nodeID(j), address))
+		}
+		d := c.coordinator(id, api[i], raft[i], "--bootstrap", strings.Join(group, ","))
 		d.start(c.t)
 		c.coordinators = append(c.coordinators, d)
 	}
-	c.urls = strings.Join(urls, ",")
+	c.urls = c.reachedAll("", api)
 	for i := range workers {
 		name := fmt.Sprintf("w%d", i+1)
 		d := &daemon{program: c.seined, log: filepath.Join(c.folder, name+".log"), env: c.settle.env,
-			args: []string{"worker", "--coordinator", c.urls, "--scratch", filepath.Join(c.folder, name)}}
-		if c.settle.worker != nil {
-			d.args = append(d.args, c.settle.worker(name)...)
-		}
+			args: []string{"worker", "--coordinator", c.reachedAll(name, api), "--scratch",
+				filepath.Join(c.folder, name), "--store", c.named(name)}}
 		d.start(c.t)
 		c.workers = append(c.workers, d)
 	}
@@ -164,10 +173,7 @@ func (c *cluster) startAll(workers int) {
 func (c *cluster) coordinator(id, api, raft string, how ...string) *daemon {
 	d := &daemon{program: c.seined, log: filepath.Join(c.folder, id+".log"), env: c.settle.env,
 		args: append([]string{"coordinator", "--id", id, "--data", filepath.Join(c.folder, id), "--store",
-			c.store, "--listen", api, "--raft", raft}, how...)}
-	if c.settle.node != nil {
-		d.args = append(d.args, c.settle.node(id)...)
-	}
+			c.named(id), "--listen", api, "--raft", raft}, how...)}
 	return d
 }
 
@@ -195,7 +201,7 @@ func (c *cluster) stop() {
 
 // command is a verb of seine that asks the coordinators.
 func (c *cluster) command(urls string, words ...string) *exec.Cmd {
-	args := append([]string{words[0], "--coordinator", urls}, c.settle.client...)
+	args := []string{words[0], "--coordinator", urls, "--store", c.named("")}
 	cmd := exec.Command(c.seine, append(args, words[1:]...)...)
 	cmd.Dir, cmd.Env = c.folder, c.settle.env
 	return cmd
@@ -203,7 +209,11 @@ func (c *cluster) command(urls string, words ...string) *exec.Cmd {
 
 // crawling is the command that crawls.
 func (c *cluster) crawling(w served, urls string) *exec.Cmd {
-	return c.command(urls, append([]string{"crawl", "--scope", "any", "--delay", killDelay.String(),
+	delay := killDelay
+	if c.settle.delay != 0 {
+		delay = c.settle.delay
+	}
+	return c.command(urls, append([]string{"crawl", "--scope", "any", "--delay", delay.String(),
 		"--dns", w.dns, "--allow-network", "127.0.0.0/8"}, w.seeds...)...)
 }
 
@@ -239,8 +249,11 @@ func (c *cluster) awaitHealth(urls string) {
 	c.t.Fatalf("no leader after 30 s: %v", last)
 }
 
+// asker asks for health.
+var asker = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
 func (c *cluster) healthy(url string) error {
-	r, err := c.settle.http().Get(url + "/healthz")
+	r, err := asker.Get(url + "/healthz")
 	if err != nil {
 		return err
 	}
@@ -253,7 +266,7 @@ func (c *cluster) healthy(url string) error {
 // check runs seine check.
 func (c *cluster) check() {
 	c.t.Helper()
-	cmd := exec.Command(c.seine, "check", "--store", c.store)
+	cmd := exec.Command(c.seine, "check", "--store", c.named(""))
 	cmd.Env = c.settle.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Errorf("seine check: %v\n%s", err, out)

@@ -31,7 +31,7 @@ func TestKilledGroup(t *testing.T) {
 	web.end()
 	c.check()
 	all := hits(t, web.log)
-	faults, repeats := judge(all)
+	faults, repeats := judge(all, killDelay)
 	for _, fault := range faults {
 		t.Error(fault)
 	}
@@ -138,7 +138,7 @@ func TestRecoveredGroup(t *testing.T) {
 	web.end()
 	c.check()
 	all := hits(t, web.log)
-	faults, repeats := judge(all)
+	faults, repeats := judge(all, killDelay)
 	for _, fault := range faults {
 		t.Error(fault)
 	}

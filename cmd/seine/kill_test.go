@@ -46,16 +46,16 @@ func hits(t *testing.T, path string) (all []hit) {
 	return all
 }
 
-// judge says what was wrong with a log: the rules of politeness.awk, and how
-// many URLs were asked for again.
-func judge(all []hit) (faults []string, repeats int) {
+// judge says what was wrong with a log of a crawl under one delay: the rules of politeness.awk,
+// and how many URLs were asked for again.
+func judge(all []hit, delay time.Duration) (faults []string, repeats int) {
 	last := map[string]float64{}
 	robots, seen := map[string]bool{}, map[string]bool{}
 	byStart := append([]hit(nil), all...)
 	sortHits(byStart)
 	for _, h := range byStart {
 		group := h.group()
-		if before, ok := last[group]; ok && h.start-before < killDelay.Seconds()-0.002 {
+		if before, ok := last[group]; ok && h.start-before < delay.Seconds()-0.002 {
 			faults = append(faults, fmt.Sprintf("%s%s came %.4f s after the request before", h.host, h.path,
 				h.start-before))
 		}
@@ -111,7 +111,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	}
 	web.end()
 	all := hits(t, web.log)
-	faults, repeats := judge(all)
+	faults, repeats := judge(all, killDelay)
 	for _, fault := range faults {
 		t.Error(fault)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,18 @@ type workshop struct {
 type undisturbed struct {
 	rows     map[string][]string
 	requests int
+}
+
+// under are the rows of the same crawl under another delay.
+func (u *undisturbed) under(delay time.Duration) map[string][]string {
+	rows := maps.Clone(u.rows)
+	domains := slices.Clone(rows["domains"])
+	for i, row := range domains {
+		domains[i] = strings.Replace(row, fmt.Sprintf(`"delay_ms":%d,`, killDelay.Milliseconds()),
+			fmt.Sprintf(`"delay_ms":%d,`, delay.Milliseconds()), 1)
+	}
+	rows["domains"] = domains
+	return rows
 }
 
 var shop = workshop{built: map[string]string{}}
