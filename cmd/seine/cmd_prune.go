@@ -20,7 +20,7 @@ import (
 const pruneLong = `Takes out of the newest snapshot what retention does not keep, and deletes what no kept
 snapshot names. The settings say what is kept (keep_versions, keep_fetches, keep_links;
 retention and keep_snapshots for snapshots); the flags say it for this time. A crawl does
-the same by itself, once a day.
+the same by itself after a commit, once a day or as prune_every says.
 
 Of a page the newest contents are kept. Archives in which nothing is live go; one that is
 less than a third live is written anew. Nothing that a kept snapshot names goes, and

@@ -88,6 +88,32 @@ func TestPruneCheckRestore(t *testing.T) {
 	}
 }
 
+// TestRetentionBySettings: a crawl prunes itself after each commit, if it is told
+// to, and what it keeps stays right.
+func TestRetentionBySettings(t *testing.T) {
+	web := plainWeb(8)
+	store := filepath.Join(t.TempDir(), "crawl")
+	line{web: web}.run(t, crawlArgs(store, web.Seeds(2), "--prune-every", "1s", "--keep-fetches", "1s")...).
+		must(t, exitOK)
+	list := line{}.run(t, "round", "list", "--store", store, "--json").must(t, exitOK).out
+	rounds, prunes := strings.Count(list, `"kind":"round"`), strings.Count(list, `"kind":"prune"`)
+	if rounds < 3 || prunes < rounds-1 {
+		t.Errorf("%d rounds, %d prune jobs: %s", rounds, prunes, list)
+	}
+	_, head, done := snapshot(t, store)
+	done()
+	kept := 0
+	for _, p := range head.Parts {
+		if len(p.Tables[schema.Fetches]) > 0 {
+			kept++
+		}
+	}
+	if kept > 2 {
+		t.Errorf("%d of %d rounds keep their fetches", kept, rounds)
+	}
+	line{}.run(t, "check", "--read-data", "--store", store).must(t, exitOK)
+}
+
 func TestRetentionBadInput(t *testing.T) {
 	web := plainWeb(9)
 	store := filepath.Join(t.TempDir(), "crawl")

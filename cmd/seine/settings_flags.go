@@ -65,6 +65,7 @@ var settingMeans = map[string]string{
 	"keep_versions":       "contents of a page that are kept, the newest ones",
 	"keep_fetches":        "age at which lists, fetches and dead letters of a round go; 0: never",
 	"keep_links":          "age at which the links of a round go; 0: never",
+	"prune_every":         "how often the crawl prunes itself, after a commit; 1s: after each",
 }
 
 // settingFlags are the flags that are settings: one for each of settings.Keys.

@@ -36,6 +36,7 @@ func (s Settings) Fill() Settings {
 	span(&s.RoundDuration, 10*time.Minute)
 	span(&s.SealInterval, 5*time.Minute)
 	span(&s.Retention, 30*day)
+	span(&s.PruneEvery, day)
 	fillNumbers(&s)
 	if len(s.Types) == 0 {
 		s.Types = []string{"text/html", "application/xhtml+xml", "text/plain", "application/pdf",

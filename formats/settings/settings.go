@@ -85,6 +85,7 @@ type Settings struct {
 	KeepVersions  int      `yaml:"keep_versions,omitempty" json:"keep_versions,omitempty"` // of a page
 	KeepFetches   Duration `yaml:"keep_fetches,omitempty" json:"keep_fetches,omitempty"`   // 0: for ever
 	KeepLinks     Duration `yaml:"keep_links,omitempty" json:"keep_links,omitempty"`       // 0: for ever
+	PruneEvery    Duration `yaml:"prune_every,omitempty" json:"prune_every,omitempty"`
 }
 
 // Duration is a time.Duration that is written as "1m30s".

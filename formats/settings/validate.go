@@ -122,6 +122,7 @@ func (s Settings) ranges() []bound[float64] {
 func (s Settings) spans() []bound[time.Duration] {
 	return []bound[time.Duration]{
 		{"delay", s.Delay.D(), 0, day},
+		{"prune_every", s.PruneEvery.D(), time.Second, 3650 * day},
 		{"robots_ttl", s.RobotsTTL.D(), time.Minute, 30 * day},
 		{"connect_timeout", s.ConnectTimeout.D(), 10 * time.Millisecond, time.Hour},
 		{"first_byte_timeout", s.FirstByteTimeout.D(), 10 * time.Millisecond, time.Hour},

@@ -12,7 +12,8 @@
 //	rounds/R/fetch/T/log/N      likewise
 //
 // Everything else stays: specs (they number the jobs), commits (readers walk
-// along them), settings, uploads. Whatever does not parse is not ours to delete.
+// along them and find the end by them, and a number that were free again could be
+// put a second time by whoever slept for long), settings, uploads. Whatever does not parse is not ours to delete.
 //
 // A round is closed once a commit of it or of a later job is there and the
 // caller does not hold it open. Plan is pure; Run lists, plans and deletes, and

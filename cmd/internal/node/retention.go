@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"seine/coordinator/state"
 	"seine/formats/lsm"
@@ -12,10 +11,6 @@ import (
 	"seine/formats/settings"
 	"seine/jobs"
 )
-
-// pruneEvery is how often retention is applied, in the time of jobs: what it
-// frees goes a day later anyway.
-const pruneEvery = 24 * time.Hour
 
 // PruneBy is what the settings keep at now, ms.
 func PruneBy(s settings.Settings, now int64) jobs.Prune {
@@ -29,18 +24,19 @@ func PruneBy(s settings.Settings, now int64) jobs.Prune {
 	return p
 }
 
-// pruneNext is the prune job that is due at a snapshot: the settings' retention,
-// once a day.
+// pruneNext is the prune job that is due at a snapshot: the settings' retention, as
+// often as they say, in the time of jobs. What it frees goes a day later at the
+// soonest.
 func (l *Ledger) pruneNext(ctx context.Context, head *lsm.Manifest) (*state.Submission, error) {
 	last := head.Pruned
 	if last == 0 && len(head.Parts) > 0 {
 		last = head.Parts[0].Now
 	}
-	if head.N == 0 || head.Now-last < pruneEvery.Milliseconds() {
+	if head.N == 0 {
 		return nil, nil
 	}
 	set, err := l.crawl.Settings(ctx, head.Settings)
-	if err != nil {
+	if err != nil || head.Now-last < set.PruneEvery.D().Milliseconds() {
 		return nil, err
 	}
 	what := PruneBy(set, head.Now)
