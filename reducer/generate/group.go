@@ -45,8 +45,10 @@ func newGroup(key lsm.Key, row schema.Domain, s settings.Settings, duration int6
 	if g.delay <= 0 {
 		g.delay = s.Delay.D().Milliseconds()
 	}
-	if row.Pages >= 50 && 2*row.NearDup >= row.Pages {
-		g.budget /= 2 // its new pages are mostly near-duplicates: looks like a trap
+	if row.Pages >= 50 && 2*row.NearDup > row.Pages {
+		// Its new pages are mostly near-duplicates, as a trap's are: it loses the more the more
+		// are, up to all but the one URL that admit always takes.
+		g.budget = g.budget * 2 * max(row.Pages-row.NearDup, 0) / row.Pages
 	}
 	if g.delay > slowDelay {
 		g.budget = 0

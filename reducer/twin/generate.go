@@ -234,8 +234,9 @@ func (g *generate) group(row *schema.FrontierRow) *share {
 	if group.row.Delay == 0 {
 		group.row.Delay = g.settings.Delay.D().Milliseconds()
 	}
-	if group.row.Pages >= 50 && float64(group.row.NearDup) >= 0.5*float64(group.row.Pages) {
-		group.budget /= 2
+	if fresh := group.row.Pages - group.row.NearDup; group.row.Pages >= 50 &&
+		fresh < group.row.NearDup {
+		group.budget = 2 * group.budget * max(fresh, 0) / group.row.Pages
 	}
 	if group.row.Delay > 300_000 {
 		group.budget = 0
