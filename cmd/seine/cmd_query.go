@@ -12,6 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// queryCache is how much of a bucket is kept on this machine for DuckDB, unless a
+// person says otherwise.
+const queryCache = "20GiB"
+
 const queryLong = `Runs SQL on a snapshot with DuckDB, which is built in. The tables are views (SHOW
 TABLES lists them, DESCRIBE urls shows columns), so the database is read-only by its
 nature; a running crawl is neither waited for nor disturbed. The SQL is an argument,
@@ -76,7 +80,7 @@ func newQuery(a *app) *cobra.Command {
 	f.StringVar(&q.format, "format", "table", "how to print rows: "+strings.Join(queryFormats, ", "))
 	f.StringVarP(&q.output, "output", "o", "", "write to this file")
 	f.IntVar(&q.threads, "threads", 0, "threads of DuckDB (default: all cores)")
-	f.StringVar(&q.cache, "cache", "20GiB", "how much of a bucket may be kept on this machine")
+	f.StringVar(&q.cache, "cache", queryCache, "how much of a bucket may be kept on this machine")
 	f.StringVar(&q.memory, "memory", "", "memory of DuckDB, such as 2GB (default: 80% of RAM)")
 	addSnapshot(a, c)
 	return c

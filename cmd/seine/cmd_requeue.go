@@ -18,14 +18,17 @@ holds. Each gets a new place in the queue and its retries anew; what a scope, a 
 a block had refused is judged again by the rules of the round that takes it. URLs that
 are not known are told, never added: ` + "`seine inject`" + ` adds.
 
---where is an SQL expression over the columns of urls, as in ` + "`seine query`" + `. A build
-without DuckDB, or a store in a bucket, knows only what ` + "`seine inspect --where`" + ` knows:
-comparisons of columns with literals, joined by AND, OR, NOT.
+--where is an SQL expression over the columns of urls, as in ` + "`seine query`" + `; it may ask other
+tables in a subquery. A build without DuckDB knows only what ` + "`seine inspect --where`" + ` knows:
+comparisons of columns with literals, joined by AND, OR, NOT. Of a crawl in a bucket these
+are read as they come; for any other, objects are brought to this machine, up to --cache.
 
 The job waits for an open round to end. --priority holds until the URL has had its turn.`
 
 const requeueExample = `  seine requeue https://example.org/news https://example.org/blog
   seine requeue --where "reason LIKE 'dns_%' AND last_crawled IS NULL"
+  seine requeue --where "reason LIKE 'dns_%' AND url IN (SELECT url FROM fetches
+    WHERE reason LIKE 'dns_%' AND started_at > now() - INTERVAL 7 DAY)"
   seine requeue --where "host = 'www.example.org'" --priority 1
   seine requeue --where "http_status = 404" --due +7d
   seine requeue --where "http_status >= 500" --dry-run`
@@ -35,6 +38,7 @@ type requeueFlags struct {
 	where    string
 	due      string
 	priority string
+	cache    string
 	dry      bool
 }
 
@@ -52,6 +56,7 @@ func newRequeue(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.where, "where", "", "the URLs for whose row in urls this holds")
 	c.Flags().StringVar(&f.due, "due", "now", "when they are due: now, a time, or a span such as +12h")
 	c.Flags().StringVar(&f.priority, "priority", "", "their priority for this turn, 0 to 1")
+	c.Flags().StringVar(&f.cache, "cache", queryCache, "how much of a bucket may be kept on this machine")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "only count them")
 	return c
 }
@@ -93,7 +98,7 @@ func (a *app) requeue(ctx context.Context, urls []string, f requeueFlags) error 
 		return err
 	}
 	defer l.done()
-	chosen, err := a.targets(ctx, l, urls, f.where)
+	chosen, err := a.targets(ctx, l, urls, f.where, f.cache)
 	if err != nil {
 		return err
 	}

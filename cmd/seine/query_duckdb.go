@@ -61,31 +61,13 @@ func (a *app) runQuery(ctx context.Context, l *looking, q query, out io.Writer, 
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	inPlace, err := l.readsInPlace(ctx, conn)
-	if err != nil {
-		return err
-	}
-	path, staged, err := l.queryPaths(inPlace, q.cache)
-	if err != nil {
-		return err
-	}
-	views, err := l.views(ctx, a.snapshot == 0, path)
-	if err != nil {
-		return err
-	}
 	for _, s := range q.before {
 		if _, err := conn.ExecContext(ctx, s); err != nil {
 			return sqlError(err)
 		}
 	}
 	q.sql = strings.TrimRight(strings.TrimSpace(q.sql), "; \n\t")
-	chosen, unfolded := wanted(views, q.sql), catalog.Unfolded(l.head, path)
-	if staged != nil {
-		if err := staged.bring(ctx, staged.mentioned(textOf(chosen))); err != nil {
-			return err
-		}
-	}
-	if err := register(ctx, conn, chosen, unfolded, q.sql); err != nil {
+	if err := l.present(ctx, conn, q, a.snapshot == 0); err != nil {
 		return err
 	}
 	switch q.format {
@@ -99,6 +81,30 @@ func (a *app) runQuery(ctx context.Context, l *looking, q query, out io.Writer, 
 		return sqlError(err)
 	}
 	return printRows(rows, q.format, out)
+}
+
+// present gives a connection the views that a statement can mean, with those of
+// open rounds or without; what DuckDB cannot read where it is, is brought first.
+func (l *looking) present(ctx context.Context, conn *sql.Conn, q query, open bool) error {
+	inPlace, err := l.readsInPlace(ctx, conn)
+	if err != nil {
+		return err
+	}
+	path, staged, err := l.queryPaths(inPlace, q.cache)
+	if err != nil {
+		return err
+	}
+	views, err := l.views(ctx, open, path)
+	if err != nil {
+		return err
+	}
+	chosen := wanted(views, q.sql)
+	if staged != nil {
+		if err := staged.bring(ctx, staged.mentioned(textOf(chosen))); err != nil {
+			return err
+		}
+	}
+	return register(ctx, conn, chosen, catalog.Unfolded(l.head, path), q.sql)
 }
 
 // readsInPlace says whether DuckDB can read the store's objects where they are. For a

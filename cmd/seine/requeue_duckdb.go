@@ -5,35 +5,26 @@ package main
 import (
 	"context"
 	"errors"
-
-	"seine/formats/catalog"
 )
 
-// whereURLs gives the known URLs for which an expression holds: of SQL where
-// DuckDB reaches the store, else of inspect's.
-func (a *app) whereURLs(ctx context.Context, l *looking, where string,
+// whereURLs gives the known URLs for which an expression of SQL holds. Of a bucket,
+// what inspect can compare is read as it comes; anything else DuckDB must have on
+// this machine, as for `seine query`.
+func (a *app) whereURLs(ctx context.Context, l *looking, where, cache string,
 	emit func(domain, host, url string) error) (err error) {
-	if l.Store.Root == "" {
+	if l.Store.Root == "" && l.compares(where) {
 		return a.comparedURLs(ctx, l, where, emit)
-	}
-	path, err := l.paths()
-	if err != nil {
-		return err
-	}
-	views, err := l.views(ctx, false, path)
-	if err != nil {
-		return err
 	}
 	conn, done, err := openDuckDB(ctx, "", 0, "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	query := "SELECT domain, host, url FROM urls WHERE (\n" + where + "\n)"
-	if err := register(ctx, conn, wanted(views, query), catalog.Unfolded(l.head, path), query); err != nil {
+	q := query{sql: "SELECT domain, host, url FROM urls WHERE (\n" + where + "\n)", cache: cache}
+	if err := l.present(ctx, conn, q, false); err != nil {
 		return err
 	}
-	rows, err := conn.QueryContext(ctx, query)
+	rows, err := conn.QueryContext(ctx, q.sql)
 	if err != nil {
 		return sqlError(err)
 	}

@@ -22,7 +22,7 @@ type chosenURLs struct {
 }
 
 // targets gathers the URLs named, or those for which where holds.
-func (a *app) targets(ctx context.Context, l *looking, urls []string, where string) (c chosenURLs, err error) {
+func (a *app) targets(ctx context.Context, l *looking, urls []string, where, cache string) (c chosenURLs, err error) {
 	c.rows = requeue.NewTargets(l.Env(""))
 	defer func() {
 		if err != nil {
@@ -33,7 +33,7 @@ func (a *app) targets(ctx context.Context, l *looking, urls []string, where stri
 		err = c.named(ctx, l, urls)
 		return c, err
 	}
-	err = a.whereURLs(ctx, l, where, func(domain, host, url string) error {
+	err = a.whereURLs(ctx, l, where, cache, func(domain, host, url string) error {
 		c.known++
 		return c.rows.Add(lsm.Key{Partition: weburl.Partition(domain), Domain: domain, Host: host, URL: url})
 	})
@@ -71,11 +71,19 @@ func (c *chosenURLs) named(ctx context.Context, l *looking, urls []string) error
 	return nil
 }
 
+var targetColumns = []string{"domain", "host", "url"}
+
+// compares says whether an expression is one of inspect's.
+func (l *looking) compares(where string) bool {
+	_, err := newSelection(folded(l, lsm.URLs()).schema, targetColumns, where)
+	return err == nil
+}
+
 // comparedURLs gives the known URLs for which an expression of inspect's holds:
 // it needs no DuckDB.
 func (a *app) comparedURLs(ctx context.Context, l *looking, where string,
 	emit func(domain, host, url string) error) error {
-	in := inspection{columns: []string{"domain", "host", "url"}}
+	in := inspection{columns: targetColumns}
 	src := folded(l, lsm.URLs())
 	chosen, err := newSelection(src.schema, in.columns, where)
 	if err != nil {
