@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net"
@@ -236,17 +237,33 @@ func (a *app) serverOptions(f coordinatorFlags) (o server.Options, err error) {
 	if f.tlsCert == "" {
 		return o, nil
 	}
-	pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+	o.TLS, err = f.serverTLS()
+	return o, err
+}
+
+// serverTLS is the TLS of the API. The files are looked at again for every connection.
+func (f coordinatorFlags) serverTLS() (*tls.Config, error) {
+	pair, err := peer.ReloadPair(f.tlsCert, f.tlsKey)
 	if err != nil {
-		return o, fmt.Errorf("certificate %s with key %s: %w", f.tlsCert, f.tlsKey, err)
+		return nil, err
 	}
-	o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
-		NextProtos: []string{"http/1.1"}}
+	callers := func() *x509.CertPool { return nil }
 	if f.clientCA != "" {
-		if o.TLS.ClientCAs, err = peer.LoadAuthority(f.clientCA); err != nil {
-			return o, err
+		authority, err := peer.ReloadAuthority(f.clientCA)
+		if err != nil {
+			return nil, err
 		}
-		o.TLS.ClientAuth = tls.VerifyClientCertIfGiven
+		callers = authority.Get
 	}
-	return o, nil
+	config := func() *tls.Config {
+		c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair.Get()},
+			NextProtos: []string{"http/1.1"}, ClientCAs: callers()}
+		if c.ClientCAs != nil {
+			c.ClientAuth = tls.VerifyClientCertIfGiven
+		}
+		return c
+	}
+	all := config()
+	all.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return config(), nil }
+	return all, nil
 }

@@ -9,21 +9,22 @@ import (
 )
 
 // Identity is by what a coordinator proves that it belongs to the group: a
-// certificate with its key, both checked against the group's own authority.
+// certificate with its key, both checked against the group's own authority. The
+// files are looked at again for every connection.
 type Identity struct {
-	certificate tls.Certificate
-	authority   *x509.CertPool
+	certificate *Reloaded[*tls.Certificate]
+	authority   *Reloaded[*x509.CertPool]
 }
 
 // LoadIdentity reads PEM files: the authority's certificate, and the node's own
 // certificate and key. The certificate must name the hosts under which the node
 // is reached.
 func LoadIdentity(authority, certificate, key string) (*Identity, error) {
-	pair, err := tls.LoadX509KeyPair(certificate, key)
+	pair, err := ReloadPair(certificate, key)
 	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w", certificate, key, err)
+		return nil, err
 	}
-	pool, err := LoadAuthority(authority)
+	pool, err := ReloadAuthority(authority)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +46,12 @@ func LoadAuthority(path string) (*x509.CertPool, error) {
 
 // mutual is the TLS of both sides of a connection within the group.
 func (i *Identity) mutual() *tls.Config {
+	authority := i.authority.Get()
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{i.certificate},
-		RootCAs:      i.authority,
-		ClientCAs:    i.authority,
+		Certificates: []tls.Certificate{*i.certificate.Get()},
+		RootCAs:      authority,
+		ClientCAs:    authority,
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 	}
 }

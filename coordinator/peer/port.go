@@ -35,7 +35,7 @@ const helloTime = 5 * time.Second
 type Port struct {
 	listener  net.Listener
 	advertise string
-	tls       *tls.Config // nil: plain
+	identity  *Identity // nil: plain
 	doors     map[Kind]*door
 }
 
@@ -49,10 +49,7 @@ func Listen(address, advertise string, id *Identity) (*Port, error) {
 	if advertise == "" {
 		advertise = l.Addr().String()
 	}
-	p := &Port{listener: l, advertise: advertise, doors: map[Kind]*door{}}
-	if id != nil {
-		p.tls = id.mutual()
-	}
+	p := &Port{listener: l, advertise: advertise, identity: id, doors: map[Kind]*door{}}
 	for _, k := range []Kind{Raft, Requests} {
 		p.doors[k] = &door{address: name(advertise), came: make(chan net.Conn),
 			closed: make(chan struct{})}
@@ -102,8 +99,8 @@ func (p *Port) Run(ctx context.Context) error {
 
 // receive finds out what a connection is for and hands it out.
 func (p *Port) receive(ctx context.Context, conn net.Conn) {
-	if p.tls != nil {
-		conn = tls.Server(conn, p.tls)
+	if p.identity != nil {
+		conn = tls.Server(conn, p.identity.mutual())
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	var first [1]byte
@@ -132,8 +129,8 @@ func (p *Port) Dial(ctx context.Context, k Kind, address string) (net.Conn, erro
 	defer cancel()
 	var conn net.Conn
 	var err error
-	if p.tls != nil {
-		conn, err = (&tls.Dialer{Config: p.tls}).DialContext(ctx, "tcp", address)
+	if p.identity != nil {
+		conn, err = (&tls.Dialer{Config: p.identity.mutual()}).DialContext(ctx, "tcp", address)
 	} else {
 		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}

@@ -34,11 +34,13 @@ func (d Dialling) Client(addresses string) (*client.Client, error) {
 		config.RootCAs = pool
 	}
 	if d.Cert != "" || d.Key != "" {
-		pair, err := tls.LoadX509KeyPair(d.Cert, d.Key)
+		pair, err := peer.ReloadPair(d.Cert, d.Key)
 		if err != nil {
-			return nil, fmt.Errorf("client certificate %s with key %s: %w", d.Cert, d.Key, err)
+			return nil, fmt.Errorf("client: %w", err)
 		}
-		config.Certificates = []tls.Certificate{pair}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return pair.Get(), nil
+		}
 	}
 	token := d.Token
 	if d.TokenFile != "" {
