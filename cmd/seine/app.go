@@ -108,6 +108,7 @@ func verbs(a *app) []*cobra.Command {
 		newBlocks(a),
 		newPause(a),
 		newResume(a),
+		newMember(a),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"seine/cmd/internal/node"
+	"seine/coordinator/group"
 	"seine/coordinator/leader"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
@@ -21,7 +22,7 @@ const (
 	exitInUse   = 4 // another process has the data folder or the store
 	exitDamaged = 6 // the store holds what cannot be read
 	exitStorage = 7 // the object store is away or full
-	exitFenced  = 9 // another group has the crawl: do not start this one again
+	exitFenced  = 9 // another group has the crawl, or the group took the node out: do not start it again
 )
 
 const exitCodesHelp = `Exit codes:
@@ -32,7 +33,8 @@ const exitCodesHelp = `Exit codes:
   4  another process has the data folder or the store
   6  the store holds what cannot be read
   7  the object store is away or full
-  9  another group of coordinators has taken the crawl over: do not start this one again`
+  9  another group of coordinators has taken the crawl over, or this node has been taken
+     out of its group: do not start it again`
 
 // usageError is one of the command line.
 type usageError struct{ error }
@@ -49,7 +51,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &wrong), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitUsage
-	case errors.Is(err, leader.ErrStepDown):
+	case errors.Is(err, leader.ErrStepDown), errors.Is(err, group.ErrRemoved):
 		return exitFenced
 	case errors.Is(err, leader.ErrDamaged):
 		return exitDamaged

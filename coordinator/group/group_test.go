@@ -27,8 +27,9 @@ import (
 // member is a coordinator on loopback, with TLS towards the others.
 type member struct {
 	*Node
-	url  string
-	stop func()
+	url   string
+	stop  func()
+	ended chan error // holds what Run returned
 }
 
 // gang starts a group on one store.
@@ -77,15 +78,21 @@ func start(t *testing.T, id string, port *peer.Port, first []raftnode.Member,
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.Go(func() { report(n.Run(ctx)) })
+	ended := make(chan error, 1)
+	all.Go(func() { ended <- n.Run(ctx) })
 	all.Go(func() { report(server.Serve(ctx, l, n, server.Options{Group: n})) })
 	stop := sync.OnceFunc(func() {
 		report(raft.Close()) // at once, with nothing handed over
 		cancel()
 		all.Wait()
+		select {
+		case err := <-ended:
+			report(err)
+		default: // the test has looked at it
+		}
 	})
 	t.Cleanup(stop)
-	return &member{Node: n, url: "http://" + l.Addr().String(), stop: stop}
+	return &member{Node: n, url: "http://" + l.Addr().String(), stop: stop, ended: ended}
 }
 
 func reach(t *testing.T, members ...*member) *client.Client {
@@ -262,6 +269,9 @@ func TestAnyNodeAnswers(t *testing.T) {
 	g, err := reach(t, other).Group(t.Context())
 	if err != nil || len(g.Members) != 2 {
 		t.Errorf("after a removal: %+v, %v", g, err)
+	}
+	if err := <-leader.ended; !errors.Is(err, ErrRemoved) {
+		t.Errorf("the removed leader ended with %v", err)
 	}
 }
 

@@ -78,18 +78,23 @@ func New(o Options) *Node {
 	return n
 }
 
-// Run takes part until ctx ends, or as leader.Run does.
+// Run takes part until ctx ends, or as leader.Run does; or until the group has taken this node out:
+// then it returns ErrRemoved.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	served := make(chan error, 1)
+	served, watched := make(chan error, 1), make(chan error, 1)
+	go func() {
+		watched <- n.watchMembership(ctx)
+		cancel()
+	}()
 	go func() {
 		served <- server.Serve(ctx, n.port.Listener(peer.Requests), n.local.Leader,
 			server.Options{Group: n.local})
 	}()
 	err := n.local.Leader.Run(ctx)
 	cancel()
-	return errors.Join(err, <-served)
+	return errors.Join(err, <-watched, <-served)
 }
 
 // formats asks all members for the newest format of commands that they know.

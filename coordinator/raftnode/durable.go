@@ -105,7 +105,7 @@ func durableConfig(o DurableOptions) *raft.Config {
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = electionTime, electionTime, leaseTime
 	c.SnapshotThreshold, c.TrailingLogs = o.SnapshotEvery, o.SnapshotEvery/4
 	c.SnapshotInterval = 30 * time.Second
-	c.ShutdownOnRemove = false // whoever runs the node is told by Removed
+	c.ShutdownOnRemove = false // whoever runs the node asks the others, and stops it
 	return c
 }
 
