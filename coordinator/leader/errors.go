@@ -21,4 +21,6 @@ func away(err error) error {
 }
 
 // final says whether an error of the ledger ends the leader.
-func final(err error) bool { return errors.Is(err, ErrStepDown) || errors.Is(err, ErrDamaged) }
+func final(err error) bool {
+	return errors.Is(err, ErrStepDown) || errors.Is(err, ErrHeld) || errors.Is(err, ErrDamaged)
+}

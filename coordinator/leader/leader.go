@@ -84,7 +84,8 @@ type Leader struct {
 	loopsAt   map[string]int64 // only the loop touches it
 }
 
-// Group is what a coordinator of a durable group does beyond an embedded one.
+// Group is what a coordinator does that has no lock on its store: those of a durable group, and an
+// embedded one on a bucket.
 type Group struct {
 	// Quiet is how long a group that has just taken a store over grants nothing
 	// while a job is open there, so that leases of another group lapse; Wait
@@ -92,8 +93,13 @@ type Group struct {
 	Quiet time.Duration
 	Wait  bool
 	// Formats asks the members for the newest format of commands that all of
-	// them know.
+	// them know; nil: it is alone.
 	Formats func(ctx context.Context) (int, error)
+	// Held says whether the store's epoch is this node's already, from a process before this one,
+	// or why it must not be taken over (an error that wraps ErrHeld); nil: it never is.
+	Held func(epoch uint64) (bool, error)
+	// Took, if any, is told of an epoch that has been begun, before anything is granted in it.
+	Took func(epoch uint64) error
 }
 
 // lease is how long a task is lent.

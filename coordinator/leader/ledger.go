@@ -14,6 +14,8 @@ var (
 	ErrExists = errors.New("another job has this number")
 	// ErrStepDown: another group of coordinators has the crawl.
 	ErrStepDown = errors.New("another group of coordinators has taken the crawl over")
+	// ErrHeld: another node has the crawl, and may work on it.
+	ErrHeld = errors.New("the crawl is in other hands")
 	// ErrDamaged: the store holds what cannot be read, and trying again will not
 	// help.
 	ErrDamaged = errors.New("the store is damaged: see seine check")

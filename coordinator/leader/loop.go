@@ -79,19 +79,42 @@ func (l *Leader) takeOver(ctx context.Context) error {
 	return nil
 }
 
+// beginEpoch takes the store over, unless its epoch is this node's already: then fresh is false. wait
+// says that somebody may still work on it, also when no job is open yet.
+func (l *Leader) beginEpoch(ctx context.Context) (fresh, wait bool, err error) {
+	before, err := l.ledger.Epoch(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	if l.Group.Held != nil {
+		if held, err := l.Group.Held(before); held || err != nil {
+			return false, false, err
+		}
+	}
+	epoch, err := l.ledger.TakeOver(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	if l.Group.Took != nil {
+		if err := l.Group.Took(epoch); err != nil {
+			return false, false, err
+		}
+	}
+	l.log.Info("the store has been taken over", "epoch", epoch)
+	return true, l.Group.Wait || epoch > before+1, nil
+}
+
 func (l *Leader) tryTakeOver(ctx context.Context) error {
 	if err := l.node.Catchup(ctx); err != nil {
 		return err
 	}
 	var mine uint64
 	l.node.View(func(s *state.State) { mine = s.Epoch })
-	fresh := mine == 0 && l.Group != nil
-	if fresh { // the first leader of a group: what another group has ends here
-		epoch, err := l.ledger.TakeOver(ctx)
-		if err != nil {
+	fresh, wait, err := false, false, error(nil)
+	if mine == 0 && l.Group != nil { // the first leader of a group: what another group has ends here
+		if fresh, wait, err = l.beginEpoch(ctx); err != nil {
 			return fmt.Errorf("begin an epoch in the store: %w", err)
 		}
-		l.log.Info("the store has been taken over", "epoch", epoch)
 	}
 	epoch, open, err := l.ledger.Open(ctx)
 	if err != nil {
@@ -101,13 +124,13 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 		return fmt.Errorf("the store is in epoch %d, this group in %d: %w", epoch, mine, ErrStepDown)
 	}
 	takeover := state.Takeover{Epoch: epoch, Open: open}
-	if fresh && (l.Group.Wait || len(open) > 0) {
+	if fresh && (wait || len(open) > 0) {
 		takeover.Quiet = time.Now().Add(l.Group.Quiet).UnixMilli()
 	}
 	if _, err = l.apply(ctx, takeover); err != nil {
 		return err
 	}
-	if l.Group == nil { // alone, so all members know what this one knows
+	if l.Group == nil || l.Group.Formats == nil { // alone, so all members know what this one knows
 		if _, err := l.apply(ctx, state.Raise{Format: state.Format}); err != nil {
 			return err
 		}

@@ -134,15 +134,7 @@ func (c *costCrawl) round(topN int64) (spent spentRound, err error) {
 	if err != nil {
 		return spent, err
 	}
-	group, err := raftnode.Embedded(nil)
-	if err != nil {
-		return spent, err
-	}
-	l := leader.New(group, NewLedger(crawl, crawl.Store.Local), nil)
-	ctx, stop := context.WithCancel(c.t.Context())
-	leading := make(chan error, 1)
-	go func() { leading <- l.Run(ctx) }()
-	use := func(ctx context.Context, conn api.Conn) error {
+	use := func(ctx context.Context, group *raftnode.Node, conn api.Conn) error {
 		inject := state.Submission{RequestID: "i", Kind: jobs.KindInject,
 			Inject: &jobs.Inject{Upload: c.upload}}
 		_, err := run(ctx, conn, inject, nil)
@@ -161,9 +153,27 @@ func (c *costCrawl) round(topN int64) (spent spentRound, err error) {
 		spent.took, spent.entries = time.Since(began), group.Entries()-before
 		return err
 	}
-	err = work(ctx, Options{}, l, c.runners(), leading, use)
+	return spent, alone(c.t.Context(), crawl, c.runners(), use)
+}
+
+// alone runs a coordinator and a worker in this process as Embed does, but for the lock and the
+// listener.
+func alone(ctx context.Context, c *Crawl, runners map[jobs.Stage]worker.Runner,
+	use func(ctx context.Context, group *raftnode.Node, conn api.Conn) error) error {
+	group, err := raftnode.Embedded(nil)
+	if err != nil {
+		return err
+	}
+	l := leader.New(group, NewLedger(c, c.Store.Local), nil)
+	l.Group = c.fences()
+	ctx, stop := context.WithCancel(ctx)
+	leading := make(chan error, 1)
+	go func() { leading <- l.Run(ctx) }()
+	err = work(ctx, Options{}, l, runners, leading, func(ctx context.Context, conn api.Conn) error {
+		return use(ctx, group, conn)
+	})
 	stop()
-	return spent, errors.Join(err, <-leading, group.Close())
+	return errors.Join(err, <-leading, group.Close())
 }
 
 // run submits a job and waits for its end; seen, if any, is shown each version of it.
@@ -195,8 +205,8 @@ type model struct {
 
 // requests of a round; DESIGN.md of jobs says where they go.
 func (m model) requests() int64 {
-	return 10 + int64(m.fetching/bucketLook) + 3*m.processes + 50*m.tasks + m.tasks*m.tasks +
-		12*m.chunks + m.pageRows/stageBytes
+	return 10 + int64(m.fetching/bucketLook) + int64(m.fetching/leader.GuardTime) +
+		3*m.processes + 50*m.tasks + m.tasks*m.tasks + 12*m.chunks + m.pageRows/stageBytes
 }
 
 // TestRequestsOfARound holds small rounds of several shapes to the model.
