@@ -109,6 +109,7 @@ func verbs(a *app) []*cobra.Command {
 		newPause(a),
 		newResume(a),
 		newMember(a),
+		newTakeover(a),
 	}
 }
 

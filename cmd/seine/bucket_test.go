@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -104,4 +105,27 @@ func TestCopyToABucketAndBack(t *testing.T) {
 	if !strings.Contains(r.err, "it is at snapshot") {
 		t.Errorf("an older state is copied over a newer one:\n%s", r.err)
 	}
+}
+
+// TestBucketOfAnotherMachine: a bucket's crawl belongs to the machine that began its epoch, and
+// another is told what it can do.
+func TestBucketOfAnotherMachine(t *testing.T) {
+	store := bucket(t)
+	web := webtest.New(webtest.Spec{Seed: 3, Domains: 2, Pages: 5, MaxHost: 10, Plain: true})
+	args := crawlArgs(store, web.Seeds(1))
+	line{web: web}.run(t, args...).must(t, exitOK)
+	line{web: web}.run(t, args...).must(t, exitOK) // it is ours
+	own := os.Getenv("XDG_CACHE_HOME")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for _, args := range [][]string{args, {"inject", "--store", store, "http://example.org/"}} {
+		if r := (line{web: web}).run(t, args...).must(t, exitInUse); !strings.Contains(r.err, "seine takeover") {
+			t.Errorf("%s does not say what to do:\n%s", args[0], r.err)
+		}
+	}
+	line{}.run(t, "status", "--store", store).must(t, exitOK) // reading asks nobody
+	t.Setenv("XDG_CACHE_HOME", own)
+	line{web: web}.run(t, args...).must(t, exitOK)
+	folder := filepath.Join(t.TempDir(), "crawl")
+	line{web: web}.run(t, crawlArgs(folder, web.Seeds(1))...).must(t, exitOK)
+	line{}.run(t, "takeover", "--store", folder).must(t, exitUsage)
 }

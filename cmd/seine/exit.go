@@ -11,6 +11,7 @@ import (
 
 	"seine/cmd/internal/node"
 	"seine/coordinator/api"
+	"seine/coordinator/leader"
 	"seine/coordinator/state"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
@@ -87,7 +88,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, node.ErrDrained), errors.Is(err, context.Canceled):
 		return exitStopped
-	case errors.As(err, &locked), errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNotLeader):
+	case errors.As(err, &locked), errors.Is(err, leader.ErrHeld), errors.Is(err, leader.ErrStepDown),
+		errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNotLeader):
 		return exitInUse
 	case errors.Is(err, objstore.ErrUnavailable), errors.Is(err, objstore.ErrFull):
 		return exitStorage

@@ -39,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 
 // ours are the verbs whose help these tests keep.
 var ours = []string{"crawl", "demo", "status", "inject", "requeue", "snapshot", "prune", "df", "seeds", "migrate", "round", "url", "page", "host", "domain", "explain",
-	"robots", "normalize", "parse", "settings", "block", "unblock", "blocks", "pause", "resume", "member"}
+	"robots", "normalize", "parse", "settings", "block", "unblock", "blocks", "pause", "resume", "member", "takeover"}
 
 func commands(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {

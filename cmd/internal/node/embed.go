@@ -69,6 +69,7 @@ func embed(ctx context.Context, c *Crawl, o Options, announce func(string) error
 		return err
 	}
 	lead := leader.New(group, NewLedger(c, scratch), o.Log)
+	lead.Group = c.fences()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, group.Close())
