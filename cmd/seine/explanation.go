@@ -264,6 +264,8 @@ func (e *explanation) answer() string {
 		}
 	}
 	switch {
+	case e.known && e.row.Reason == schema.SchemeTwin:
+		return "not fetched (" + e.row.Reason + "): " + e.row.DuplicateOf + " is the same page"
 	case e.known && e.row.CrawlStatus == schema.Completed:
 		text := fmt.Sprintf("fetched: %s, last at %s", e.row.Reason, clock(e.row.LastCrawled, e.now))
 		if e.row.Queued != 0 {

@@ -23,6 +23,7 @@ var settingMeans = map[string]string{
 	"embeds":              "follow what pages are built of: images, scripts, styles",
 	"agent":               "product token, as robots.txt names us",
 	"delay":               "between two requests to one domain",
+	"both_schemes":        "ask at http and https for pages that a site has at both",
 	"group_by_host":       "one delay for each host, not each domain",
 	"dns":                 "DNS servers, address or address:port",
 	"allow_network":       "networks that may be asked though they are not public",

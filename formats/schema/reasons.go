@@ -29,6 +29,7 @@ const (
 	RuleOut    Reason = "rule"
 	Trap       Reason = "trap"
 	Blocked    Reason = "blocked"
+	SchemeTwin Reason = "scheme_twin" // known at the other of http and https
 	TypeOut    Reason = "type_not_stored"
 	DomainFull Reason = "domain_full" // of urls alone: discovered, and not queued yet
 
@@ -111,6 +112,7 @@ var Policies = []Policy{
 	{RuleOut, Failed, false, false, DueNever, true, "a rule excludes it"},
 	{Trap, Failed, false, false, DueNever, true, "looks like a trap"},
 	{Blocked, Failed, false, false, DueBlock, true, "blocked on request"},
+	{SchemeTwin, Completed, false, false, DueInterval, true, "the other of http and https has it: not asked for at both"},
 	{DomainFull, Pending, false, false, DueRoom, true, "its domain has too many outstanding URLs: it waits for room"},
 	{TypeOut, Completed, false, false, DueRarely, true, "of a type that is not stored"},
 

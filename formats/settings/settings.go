@@ -33,8 +33,10 @@ type Settings struct {
 	Rules  []string `yaml:"rules,omitempty" json:"rules,omitempty"` // "+domain:a.test", first match wins
 	Embeds bool     `yaml:"embeds,omitempty" json:"embeds,omitempty"`
 
-	Agent        string   `yaml:"agent,omitempty" json:"agent,omitempty"` // product token
-	Delay        Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
+	Agent string   `yaml:"agent,omitempty" json:"agent,omitempty"` // product token
+	Delay Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
+	// BothSchemes asks at http and https for what both have; else one of the two is enough.
+	BothSchemes  bool     `yaml:"both_schemes,omitempty" json:"both_schemes,omitempty"`
 	GroupByHost  bool     `yaml:"group_by_host,omitempty" json:"group_by_host,omitempty"`
 	DNS          []string `yaml:"dns,omitempty" json:"dns,omitempty"`
 	AllowNetwork []string `yaml:"allow_network,omitempty" json:"allow_network,omitempty"`

@@ -100,6 +100,20 @@ func CutAuthority(url string) (authority, path string) {
 	return url, ""
 }
 
+// SchemeTwin is a URL in normal form, or its authority, at the other of http and https; "" where it
+// names a port, which says nothing of the other scheme.
+func SchemeTwin(url string) string {
+	authority, _ := CutAuthority(url)
+	scheme, rest, _ := strings.Cut(url, "://")
+	if host := authority[len(scheme)+len("://"):]; strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
+		return ""
+	}
+	if scheme == "http" {
+		return "https://" + rest
+	}
+	return "http://" + rest
+}
+
 // dropSessionSegments drops ";jsessionid=…" and its like from the segments of a normal path,
 // up to the next ";" or "/" (rule 13). A segment that would become a dot segment is left alone.
 func dropSessionSegments(path string) string {

@@ -236,3 +236,19 @@ func TestRulesAreWrittenDown(t *testing.T) {
 		t.Errorf("NORMALIZE.md does not describe %s", want)
 	}
 }
+
+func TestSchemeTwin(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://a.test/":        "https://a.test/",
+		"https://a.test/b?c=:8": "http://a.test/b?c=:8",
+		"http://a.test:8080/":   "",
+		"https://a.test:80/x":   "",
+		"http://[::1]/x":        "https://[::1]/x",
+		"http://[::1]:81/x":     "",
+		"https://a.test":        "http://a.test",
+	} {
+		if got := SchemeTwin(url); got != want {
+			t.Errorf("SchemeTwin(%q) = %q, want %q", url, got, want)
+		}
+	}
+}

@@ -50,6 +50,9 @@ func (f *folding) visited(row *schema.URL, it *item, policy schema.Policy) strin
 	if policy.Status != "" {
 		row.CrawlStatus = policy.Status
 	}
+	if row.DuplicateOf = ""; final.Reason == schema.SchemeTwin {
+		row.DuplicateOf = weburl.SchemeTwin(row.URL)
+	}
 	switch {
 	case policy.Blame:
 		row.FailCount++
@@ -66,7 +69,7 @@ func (f *folding) visited(row *schema.URL, it *item, policy schema.Policy) strin
 	case policy.Due == schema.DueInterval:
 		change = final.Change
 	}
-	if change != "" || policy.Status == schema.Completed {
+	if change != "" || policy.Status == schema.Completed && final.HTTPStatus != 0 {
 		if row.CrawlCount > 0 && change != "" && change != schema.ChangeNew {
 			row.Visits++
 			row.Observed += max(final.StartedAt-row.LastCrawled, 0)

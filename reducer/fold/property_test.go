@@ -140,7 +140,7 @@ func randomURL(n uint64) string {
 	if n/14%11 == 0 {
 		path = ""
 	}
-	return "http://" + host + "/" + path
+	return []string{"http", "http", "https"}[n/154%3] + "://" + host + "/" + path
 }
 
 var seedURLs = []string{"http://d0.test/", "http://d1.test/p1", "http://www.d2.test/",

@@ -178,7 +178,10 @@ func (s *slow) visit(row, old *schema.URL, f schema.Fetch, policy schema.Policy)
 			row.BlobPath, row.BlobOffset, row.BlobLength = p.BlobPath, p.BlobOffset, p.BlobLength
 		}
 	}
-	if change == "" && policy.Status != schema.Completed {
+	if row.DuplicateOf = ""; f.Reason == schema.SchemeTwin {
+		row.DuplicateOf = weburl.SchemeTwin(f.URL)
+	}
+	if change == "" && (policy.Status != schema.Completed || f.HTTPStatus == 0) {
 		return ""
 	}
 	if old.CrawlCount > 0 && change != "" && change != schema.ChangeNew {

@@ -39,6 +39,10 @@ func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
 	if err := g.robots(ctx, batch, known); err != nil {
 		return err
 	}
+	twins, err := g.twins(ctx, batch, known)
+	if err != nil {
+		return err
+	}
 	for _, c := range batch {
 		for i := range c.rows {
 			if c.part.done() {
@@ -49,7 +53,7 @@ func (g *generation) decideBatch(ctx context.Context, batch []chunk) error {
 			c.part.decided(row)
 			g.counts[countPopped]++
 			url := known[task.FrontierKey(&row.row)]
-			if err := g.decide(c.part, &row.row, url); err != nil {
+			if err := g.decide(c.part, &row.row, url, twins[task.FrontierKey(&row.row)]); err != nil {
 				return err
 			}
 		}
@@ -180,8 +184,9 @@ func live(row *schema.FrontierRow, url *schema.URL) bool {
 	return url != nil && url.Queued != 0 && url.Queued == row.Ticket
 }
 
-// decide says what becomes of a popped row; url is nil where urls has none.
-func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.URL) error {
+// decide says what becomes of a popped row; url is nil where urls has none, and so is twin where
+// urls has no URL at the other scheme that counts.
+func (g *generation) decide(p *partition, row *schema.FrontierRow, url, twin *schema.URL) error {
 	if !live(row, url) {
 		g.counts[countDropped]++
 		return nil
@@ -209,6 +214,16 @@ func (g *generation) decide(p *partition, row *schema.FrontierRow, url *schema.U
 		g.counts[countBackoff]++
 		later := *row
 		later.Depth, later.Due, later.Why = url.Depth, group.backoff, schema.WhyBackoff
+		return g.out.deferred.Add(later)
+	}
+	switch beside(url, twin) {
+	case isTwin:
+		return g.refuse(row, schema.Fetch{Reason: schema.SchemeTwin, Detail: weburl.SchemeTwin(row.URL)})
+	case afterTwin:
+		g.counts[countDeferred]++
+		g.counts[countSlot]++
+		later := *row
+		later.Depth, later.Due, later.Why = url.Depth, g.now+group.delay, schema.WhySlot
 		return g.out.deferred.Add(later)
 	}
 	return p.keep(group, g.list(row, url))

@@ -22,9 +22,11 @@ type ruleBook struct {
 	agent  string
 	now    int64 // ms
 	bound  int64 // bytes
+	both   bool  // twins at the other scheme do not matter
 
-	rules map[lsm.Key]robotstxt.Rules // Unknown: fetch decides
-	bytes int64
+	rules  map[lsm.Key]robotstxt.Rules // Unknown: fetch decides
+	served map[lsm.Key]bool            // authorities that answered, with rules or without
+	bytes  int64
 }
 
 // fileOverhead is about what an authority takes besides its rules, bytes; and
@@ -37,12 +39,17 @@ const (
 // learn looks up the authorities of the rows that are not known yet.
 func (b *ruleBook) learn(ctx context.Context, rows []*schema.FrontierRow) error {
 	if b.bytes > b.bound {
-		b.rules, b.bytes = map[lsm.Key]robotstxt.Rules{}, 0
+		b.rules, b.served, b.bytes = map[lsm.Key]robotstxt.Rules{}, map[lsm.Key]bool{}, 0
 	}
 	var keys []lsm.Key
 	for _, row := range rows {
 		key, _ := authorityOf(row)
-		if _, known := b.rules[key]; !known {
+		if _, known := b.rules[key]; known {
+			continue
+		}
+		keys = append(keys, key)
+		if twin := weburl.SchemeTwin(key.URL); twin != "" && !b.both {
+			key.URL = twin
 			keys = append(keys, key)
 		}
 	}
@@ -54,6 +61,9 @@ func (b *ruleBook) learn(ctx context.Context, rows []*schema.FrontierRow) error 
 	err := b.reader.Lookup(ctx, keys, func(hit lsm.Hit[schema.Robots]) error {
 		row := &hit.Row
 		outcome := robotstxt.OutcomeOf(row.Status)
+		if outcome == robotstxt.Parsed || outcome == robotstxt.AllowAll {
+			b.served[keys[hit.Index]] = true
+		}
 		if outcome != robotstxt.Parsed || row.Expires <= b.now {
 			return nil
 		}

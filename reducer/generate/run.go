@@ -88,7 +88,8 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	}
 	g.tables = openTables(e, g.manifest, g.settings, g.round.TopN)
 	g.rules = &ruleBook{reader: g.tables.robots, agent: g.settings.Agent, now: g.now,
-		bound: e.Memory() / 16, rules: map[lsm.Key]robotstxt.Rules{}}
+		bound: e.Memory() / 16, both: g.settings.BothSchemes,
+		rules: map[lsm.Key]robotstxt.Rules{}, served: map[lsm.Key]bool{}}
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)
 	g.limits = limits(g.manifest, g.quotas, t.Range)
 	if err := g.openQueues(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 // needs.
 type tables struct {
 	urls    *lsm.Reader[schema.URL]
+	twins   *lsm.Reader[schema.URL] // of URLs, at the other scheme
 	domains *lsm.Reader[schema.Domain]
 	hosts   *lsm.Reader[schema.Host]
 	robots  *lsm.Reader[schema.Robots]
@@ -31,6 +32,8 @@ func openTables(e task.Env, m *lsm.Manifest, s settings.Settings, wanted int64) 
 	return &tables{
 		urls: lsm.URLs().NewReader(e.Opener(wanted, m.Known), m.Tables[schema.URLs], lsm.LookupOptions{
 			Columns: judged, More: listed, Stats: e.Stats}),
+		twins: lsm.URLs().NewReader(e.Opener(wanted, m.Known), m.Tables[schema.URLs], lsm.LookupOptions{
+			Columns: []string{"reason", "queued"}, Stats: e.Stats}),
 		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
 			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",
 				"near_duplicates"}, Stats: e.Stats}),
@@ -43,6 +46,7 @@ func openTables(e task.Env, m *lsm.Manifest, s settings.Settings, wanted int64) 
 
 func (t *tables) close() {
 	t.urls.Close()
+	t.twins.Close()
 	t.domains.Close()
 	t.hosts.Close()
 	t.robots.Close()

@@ -35,8 +35,8 @@ func TestUnblock(t *testing.T) {
 			[]settings.Block{{What: "domain:d2.test", Until: twin.Now}},
 			func(k lsm.Key) bool { return k.Domain == "d1.test" || k.Domain == "d2.test" }},
 		{[]string{"host:h1.d1.test"}, nil, func(k lsm.Key) bool { return k.Host == "h1.d1.test" }},
-		{[]string{"prefix:d3.test/a"}, nil, func(k lsm.Key) bool {
-			return strings.HasPrefix(k.URL, "http://d3.test/a")
+		{[]string{"prefix:d1.test/a"}, nil, func(k lsm.Key) bool {
+			return strings.HasPrefix(k.URL, "http://d1.test/a") || strings.HasPrefix(k.URL, "https://d1.test/a")
 		}},
 		{[]string{"domain:nowhere.test"}, nil, func(lsm.Key) bool { return false }},
 	} {

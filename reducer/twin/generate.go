@@ -202,7 +202,48 @@ func (g *generate) decide(row schema.FrontierRow) {
 		g.out.Deferred = append(g.out.Deferred, row)
 		return
 	}
+	switch g.besideTwin(&row, &url) {
+	case "refused":
+		g.out.Refused = append(g.out.Refused, schema.Fetch{Domain: row.Domain, Host: row.Host,
+			URL: row.URL, Round: int64(g.spec.Job), Final: true, Kind: "page", StartedAt: g.spec.Now,
+			Reason: schema.SchemeTwin, Detail: other(row.URL)})
+		return
+	case "waits":
+		row.Due, row.Why, row.Depth = g.spec.Now+group.row.Delay, schema.WhySlot, url.Depth
+		g.out.Deferred = append(g.out.Deferred, row)
+		return
+	}
 	g.keep(group, &row, &url)
+}
+
+// besideTwin says how a URL stands beside the one at the other scheme.
+func (g *generate) besideTwin(row *schema.FrontierRow, url *schema.URL) string {
+	authority := strings.Join(strings.SplitN(other(row.URL), "/", 4)[:3], "/")
+	robots := g.w.Robots[Key(row.Partition, row.Domain, "", authority)]
+	twin, known := g.w.URLs[Key(row.Partition, row.Domain, row.Host, other(row.URL))]
+	if g.settings.BothSchemes || !known || robots.Status != "parsed" && robots.Status != "allow_all" {
+		return ""
+	}
+	secure, asked := strings.HasPrefix(row.URL, "https:"), url.CrawlCount > 0
+	switch twin.Reason {
+	case schema.OK, schema.NotModified:
+		if !secure || !asked {
+			return "refused"
+		}
+	case "":
+		if !secure && !asked && twin.Queued != 0 {
+			return "waits"
+		}
+	}
+	return ""
+}
+
+// other is a URL at the other of http and https.
+func other(url string) string {
+	if rest, ok := strings.CutPrefix(url, "http:"); ok {
+		return "https:" + rest
+	}
+	return "http:" + strings.TrimPrefix(url, "https:")
 }
 
 // forbidden gives the line of a robots.txt that is known, holds now and forbids a URL.

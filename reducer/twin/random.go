@@ -70,6 +70,9 @@ func (w *World) randomDomain(r *rand.Rand, d int, runs []Run) {
 		if r.IntN(2) == 0 {
 			w.randomRobots(r, domain, "http://"+hostName(h, domain))
 		}
+		if r.IntN(2) == 0 {
+			w.randomRobots(r, domain, "https://"+hostName(h, domain))
+		}
 	}
 	for range r.IntN(120) {
 		w.randomURL(r, domain, hostName(r.IntN(hosts), domain), runs)
@@ -98,11 +101,15 @@ func hostName(h int, domain string) string {
 
 func (w *World) randomURL(r *rand.Rand, domain, host string, runs []Run) {
 	path := []string{"", "a/", "b/", "b/c/", "d/"}[r.IntN(5)]
-	url := fmt.Sprintf("http://%s/%sp%d", host, path, r.IntN(400))
+	url := fmt.Sprintf("%s://%s/%sp%d", []string{"http", "http", "https"}[r.IntN(3)], host, path,
+		r.IntN(100))
 	due := Now + r.Int64N(2_000_000_000) - 1_500_000_000
 	row := schema.URL{Partition: partition(domain), Domain: domain, Host: host, URL: url,
 		CrawlStatus: schema.Pending, Priority: float32(r.IntN(100)) / 100, Depth: int32(r.IntN(25)),
 		DiscoveredAt: 1, NextCrawl: due, Why: schema.WhyNew, ETag: []string{"", `"e"`}[r.IntN(2)]}
+	if r.IntN(4) == 0 {
+		row.Reason, row.CrawlCount = []string{schema.OK, schema.NotModified, schema.ServerError}[r.IntN(3)], 1
+	}
 	row.Seed = []string{"", "news"}[row.Depth%2]
 	run := &runs[r.IntN(len(runs))]
 	queued := schema.FrontierRow{Partition: row.Partition, Domain: domain, Host: host, URL: url,

@@ -30,7 +30,7 @@ const pagePrefix = "page "
 // refused are the reasons by which nothing was asked for: the crawl's own rules
 // or the site's.
 var refused = []string{schema.RobotsDenied, schema.OutOfScope, schema.RuleOut, schema.Trap,
-	schema.Blocked, schema.Private}
+	schema.Blocked, schema.SchemeTwin, schema.Private}
 
 func (t *Tally) add(reason string, n int64) {
 	policy, known := schema.PolicyOf(reason)
