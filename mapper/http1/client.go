@@ -23,6 +23,7 @@ type Client struct {
 	dial Dialer
 	tls  *tls.Config
 	idle *idlePool
+	alpn protocols
 
 	files   *scratch  // nil without a SpillDir
 	readers sync.Pool // of *bufio.Reader
@@ -83,7 +84,7 @@ func (x *exchange) maxBody() int64 { return max(x.req.MaxBody, x.client.set.MaxB
 // Do sends req once and reads the response. The error is an [*Error], or this machine's own.
 //
 // CodeStale means that a kept connection died before a byte of an answer came, or brought what is
-// no answer. Most likely the server had closed it and has not seen the request, but that cannot be
+// no answer; or that a server hung up that may speak HTTP/2 alone, which it is offered next. Most likely the server had closed it and has not seen the request, but that cannot be
 // known: whether and when to ask again, in a new politeness slot, is the caller's to say.
 func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	raw, err := req.encode(&c.set)
@@ -99,9 +100,10 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	if err := x.connect(ctx); err != nil {
 		return nil, err
 	}
-	err = x.run(ctx)
-	if err == nil {
+	if err = x.run(ctx); err == nil {
 		err = x.decode()
+	} else if x.mayBeH2(err) {
+		err = &Error{Phase: PhaseHeader, Code: CodeStale, Sent: true, Err: err}
 	}
 	if err != nil {
 		_ = x.resp.Close()
@@ -138,7 +140,10 @@ func (x *exchange) run(ctx context.Context) error {
 }
 
 func (x *exchange) talk(ctx context.Context) error {
-	if err := x.send(ctx); err != nil {
+	if x.conn.secure.protocol == alpnHTTP2 {
+		return x.talkH2(ctx)
+	}
+	if err := x.write(ctx, x.raw); err != nil {
 		return err
 	}
 	head, err := x.readHead(ctx)
@@ -150,11 +155,12 @@ func (x *exchange) talk(ctx context.Context) error {
 	return x.receive(ctx, head)
 }
 
-func (x *exchange) send(ctx context.Context) error {
+// write sends the request.
+func (x *exchange) write(ctx context.Context, request []byte) error {
 	set := &x.client.set
 	before := x.conn.out
 	x.conn.until(time.Now().Add(set.FirstByteTimeout), errFirstByte)
-	_, err := x.conn.stream.Write(x.raw)
+	_, err := x.conn.stream.Write(request)
 	if err == nil {
 		return nil
 	}

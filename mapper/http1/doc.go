@@ -1,4 +1,6 @@
 // Package http1 makes one HTTP/1.1 exchange: a GET and the response that a browser would accept.
+// Where a server has nothing but HTTP/2, it makes it by that, one on a connection, and gives the
+// same message in the form of HTTP/1.1.
 //
 // It exists because net/http refuses responses that browsers show, and because an archive wants the
 // bytes as they came. A [Client] sends exactly one request for each [Client.Do]; it follows no

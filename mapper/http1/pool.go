@@ -22,6 +22,8 @@ type conn struct {
 type session struct {
 	version uint16
 	suite   uint16
+	// protocol is what ALPN chose; "": nothing, so HTTP/1.1.
+	protocol string
 }
 
 // An idlePool keeps at most one connection a key and max in all, the oldest leaving first. Time

@@ -39,6 +39,11 @@ func (x *exchange) receive(ctx context.Context, head *httpmsg.Head) error {
 	if err == nil && !head.Ended() {
 		err = io.ErrUnexpectedEOF
 	}
+	return x.bodyEnded(ctx, err)
+}
+
+// bodyEnded notes how a body ended.
+func (x *exchange) bodyEnded(ctx context.Context, err error) error {
 	if spilled := x.resp.RawBody.err; spilled != nil {
 		return fmt.Errorf("keep body of %s%s: %w", x.req.Host, x.req.Target, spilled)
 	}
@@ -66,7 +71,7 @@ func (x *exchange) fault(ctx context.Context, err error) error {
 	default:
 		r.RawTruncated = TruncatedDisconnect
 	}
-	if errors.Is(err, httpmsg.ErrChunk) || errors.Is(err, errContested) {
+	if errors.Is(err, httpmsg.ErrChunk) || errors.Is(err, errContested) || errors.Is(err, errH2) {
 		fault.Code, r.RawTruncated = CodeMalformed, TruncatedUnspecified
 	}
 	r.Fault = fault

@@ -23,7 +23,6 @@ func tlsBase(given *tls.Config) *tls.Config {
 		base = given.Clone()
 	}
 	base.MinVersion = max(base.MinVersion, tls.VersionTLS12)
-	base.NextProtos = []string{"http/1.1"}
 	base.InsecureSkipVerify = false
 	if base.CurvePreferences == nil {
 		base.CurvePreferences = []tls.CurveID{tls.CurveP256, tls.X25519, tls.CurveP384, tls.CurveP521}
