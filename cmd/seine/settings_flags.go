@@ -27,6 +27,8 @@ var settingMeans = map[string]string{
 	"group_by_host":       "one delay for each host, not each domain",
 	"dns":                 "DNS servers, address or address:port",
 	"allow_network":       "networks that may be asked though they are not public",
+	"source_addresses":    "that connections come from: of each family the first that a worker has; no rotation",
+	"proxy":               "http://HOST:PORT through which connections are tunnelled (CONNECT)",
 	"robots_ttl":          "how long robots.txt is used",
 	"connect_timeout":     "for connecting, and again for TLS",
 	"first_byte_timeout":  "for the first byte of an answer",

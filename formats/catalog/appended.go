@@ -51,7 +51,7 @@ func (c *catalog) opened(kind string, t row) string {
 			keys = append(keys, o.Key)
 		}
 	}
-	return c.rows(keys, t, "")
+	return c.rows(keys, t, lacking(kind, t))
 }
 
 // rows selects from objects; more adds columns that the oldest of them may lack.

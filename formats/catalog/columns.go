@@ -45,7 +45,8 @@ var counts = map[string]bool{"crawl_count": true, "fail_count": true, "visits": 
 // gained are the columns of a table that older stores of the same format lack:
 // there may be no object that has them.
 var gained = map[string][]string{schema.Domains: {"held"},
-	schema.Seeds: {"interval_ms", "depth", "scope", "removed"}}
+	schema.Fetches: {"source_ip"},
+	schema.Seeds:   {"interval_ms", "depth", "scope", "removed"}}
 
 // lacking is a SELECT without rows of the columns that a table has gained; "" if
 // it has gained none.

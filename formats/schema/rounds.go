@@ -48,6 +48,7 @@ type Fetch struct {
 	RedirectTo string `parquet:"redirect_url,optional"`
 	Redirect   string `parquet:"redirect_kind,optional,dict"` // 301, 302, 303, 307, 308
 	IP         string `parquet:"ip,optional,dict"`
+	SourceIP   string `parquet:"source_ip,optional,dict"` // the connection's own, where source addresses are set
 	Protocol   string `parquet:"protocol,optional,dict"`
 	DNS        int32  `parquet:"dns_ms,optional"`
 	Connect    int32  `parquet:"connect_ms,optional"`

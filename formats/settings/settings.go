@@ -40,6 +40,8 @@ type Settings struct {
 	GroupByHost  bool     `yaml:"group_by_host,omitempty" json:"group_by_host,omitempty"`
 	DNS          []string `yaml:"dns,omitempty" json:"dns,omitempty"`
 	AllowNetwork []string `yaml:"allow_network,omitempty" json:"allow_network,omitempty"`
+	SourceAddrs  []string `yaml:"source_addresses,omitempty" json:"source_addresses,omitempty"`
+	Proxy        string   `yaml:"proxy,omitempty" json:"proxy,omitempty"` // http://host:port
 
 	RobotsTTL Duration `yaml:"robots_ttl,omitempty" json:"robots_ttl,omitempty"`
 

@@ -56,6 +56,12 @@ func (s Settings) networkFaults() (faults []error) {
 	if _, err := s.Networks(); err != nil {
 		faults = append(faults, err)
 	}
+	if _, err := s.Sources(); err != nil {
+		faults = append(faults, err)
+	}
+	if _, err := s.ProxyAddress(); err != nil {
+		faults = append(faults, err)
+	}
 	for _, server := range s.DNS {
 		host, _, err := net.SplitHostPort(server)
 		if err != nil {

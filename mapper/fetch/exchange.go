@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
@@ -236,9 +237,9 @@ func (f *fetcher) failed(ctx context.Context, x *answer, err error, row *schema.
 }
 
 // exhausted says whether a connection failed for want of something that this
-// machine has too little of: no server is to blame for that.
+// machine has not, or too little of: no server is to blame for that.
 func exhausted(err error) bool {
-	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+	for _, lack := range []error{http1.ErrWay, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 		syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, lack) {
 			return true
@@ -275,6 +276,9 @@ func (f *fetcher) describe(row *schema.Fetch, x *answer) {
 	if r := x.response; r != nil {
 		row.HTTPStatus = int32(r.Status)
 		row.Protocol = r.Proto
+		if own, err := netip.ParseAddrPort(r.LocalAddr); err == nil && len(f.set.SourceAddrs) > 0 {
+			row.SourceIP = own.Addr().Unmap().String()
+		}
 		row.Connect = int32((r.Connect + r.TLS).Milliseconds())
 		row.TTFB = int32(r.TTFB.Milliseconds())
 		row.Bytes = r.RawBody.Size()

@@ -40,6 +40,9 @@ func (x *exchange) connect(ctx context.Context) error {
 	if addr := x.conn.RemoteAddr(); addr != nil {
 		x.resp.RemoteAddr = addr.String()
 	}
+	if addr := x.conn.LocalAddr(); addr != nil {
+		x.resp.LocalAddr = addr.String()
+	}
 	x.resp.TLSVersion, x.resp.CipherSuite = x.conn.secure.version, x.conn.secure.suite
 	return nil
 }

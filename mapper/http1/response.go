@@ -74,6 +74,7 @@ type Response struct {
 	BytesIn, BytesOut int64 // on the wire, TLS included
 	Reused            bool
 	RemoteAddr        string
+	LocalAddr         string // ip:port that the connection came from
 	TLSVersion        uint16 // crypto/tls's numbers; zero without TLS
 	CipherSuite       uint16
 }

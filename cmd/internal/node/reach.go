@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"seine/formats/settings"
 	"seine/jobs"
 	"seine/mapper/fetch"
+	"seine/mapper/http1"
 	"seine/mapper/polite"
 	"seine/mapper/resolve"
 )
@@ -56,6 +58,24 @@ func newReach(c *Crawl, scratch string, web Web, l Limits) *reach {
 	return r
 }
 
+// dialerOf is how connections leave by the settings.
+func dialerOf(set settings.Settings) (http1.Dialer, error) {
+	sources, err := set.Sources()
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := set.ProxyAddress()
+	if err != nil {
+		return nil, err
+	}
+	dial, err := http1.Way{Sources: sources, Proxy: proxy}.Dialer()
+	if err != nil {
+		return nil, fmt.Errorf("settings %d: %w; give a worker one of them, or `seine settings set "+
+			"source_addresses=...`", set.Version, err)
+	}
+	return dial, nil
+}
+
 // env is the world of a task of a round with these settings.
 func (r *reach) env(ctx context.Context, version uint64) (fetch.Env, error) {
 	set, err := r.crawl.Settings(ctx, version)
@@ -64,6 +84,7 @@ func (r *reach) env(ctx context.Context, version uint64) (fetch.Env, error) {
 	}
 	r.base.Bandwidth.SetRates(set.Bandwidth, set.DomainBandwidth) // a newer version may change them
 	of := settings.Settings{DNS: set.DNS, AllowNetwork: set.AllowNetwork, Connections: set.Connections,
+		SourceAddrs: set.SourceAddrs, Proxy: set.Proxy,
 		AddressConnections: set.AddressConnections, AddressRate: set.AddressRate}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,6 +93,11 @@ func (r *reach) env(ctx context.Context, version uint64) (fetch.Env, error) {
 	}
 	env := r.base
 	env.Addresses = polite.NewAddresses(set.AddressConnections, int(set.AddressRate))
+	if env.Dial == nil {
+		if env.Dial, err = dialerOf(set); err != nil {
+			return env, err
+		}
+	}
 	places := r.connections
 	if places <= 0 {
 		places = set.Connections

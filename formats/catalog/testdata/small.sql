@@ -162,12 +162,14 @@ FROM read_parquet([
 CREATE OR REPLACE VIEW fetches AS
 SELECT t.domain, t.host, t.url, t.round, t.attempt, t.final, t.kind, t.started_at,
   t.reason, t.detail, t.rule, t.http_status, t.change, t.redirect_url, t.redirect_kind,
-  t.ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms, t.waited_ms,
-  t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
-FROM read_parquet([
+  t.ip, t.source_ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms,
+  t.waited_ms, t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
+FROM (SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/fetches.parquet',
     '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet',
-    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/fetches.parquet'], union_by_name = true, hive_partitioning = false) AS t;
+    '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/fetches.parquet'], union_by_name = true, hive_partitioning = false)
+  UNION ALL BY NAME SELECT CAST(NULL AS VARCHAR) AS source_ip
+WHERE false) AS t;
 
 -- A link as found, with what was decided about it.
 CREATE OR REPLACE VIEW links AS
@@ -284,10 +286,12 @@ FROM read_parquet([
 CREATE OR REPLACE VIEW open_fetches AS
 SELECT t.domain, t.host, t.url, t.round, t.attempt, t.final, t.kind, t.started_at,
   t.reason, t.detail, t.rule, t.http_status, t.change, t.redirect_url, t.redirect_kind,
-  t.ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms, t.waited_ms,
-  t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
-FROM read_parquet([
-    '/data/it''s/rounds/00000005/reduce/0000/a000001-0001/fetches.parquet'], hive_partitioning = false) AS t;
+  t.ip, t.source_ip, t.protocol, t.dns_ms, t.connect_ms, t.ttfb_ms, t.duration_ms,
+  t.waited_ms, t.bytes, t.retry_at, t.warc_path, t.warc_offset, t.warc_length
+FROM (SELECT * FROM read_parquet([
+    '/data/it''s/rounds/00000005/reduce/0000/a000001-0001/fetches.parquet'], hive_partitioning = false)
+  UNION ALL BY NAME SELECT CAST(NULL AS VARCHAR) AS source_ip
+WHERE false) AS t;
 
 -- Links in the sealed chunks of the running round.
 CREATE OR REPLACE VIEW open_links AS
@@ -321,19 +325,19 @@ FROM (VALUES
   ('rounds', '', 1, 'rounds/00000001/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000001/publish/0000/a000001-0001/rounds.parquet', 1, 1751, 0, 0),
   ('lists', '', 2, 'rounds/00000002/generate/0000/a000001-0001/lists.parquet', '/data/it''s/rounds/00000002/generate/0000/a000001-0001/lists.parquet', 4, 5133, 0, 0),
   ('pages', '', 2, 'rounds/00000002/reduce/0000/a000001-0001/pages.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/pages.parquet', 3, 7716, 0, 0),
-  ('fetches', '', 2, 'rounds/00000002/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/fetches.parquet', 4, 6330, 0, 0),
+  ('fetches', '', 2, 'rounds/00000002/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/fetches.parquet', 4, 6533, 0, 0),
   ('links', '', 2, 'rounds/00000002/reduce/0000/a000001-0001/links.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/links.parquet', 6, 3291, 0, 0),
   ('rounds', '', 2, 'rounds/00000002/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000002/publish/0000/a000001-0001/rounds.parquet', 1, 1844, 0, 0),
   ('warc', '', 2, 'rounds/00000002/fetch/0000/a000001-0001/seine-r2.warc.gz', '/data/it''s/rounds/00000002/fetch/0000/a000001-0001/seine-r2.warc.gz', 0, 2839, 0, 0),
   ('lists', '', 3, 'rounds/00000003/generate/0000/a000001-0001/lists.parquet', '/data/it''s/rounds/00000003/generate/0000/a000001-0001/lists.parquet', 5, 5197, 0, 0),
   ('pages', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/pages.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/pages.parquet', 2, 7615, 0, 0),
-  ('fetches', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', 5, 6828, 0, 0),
+  ('fetches', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/fetches.parquet', 5, 7030, 0, 0),
   ('links', '', 3, 'rounds/00000003/reduce/0000/a000001-0001/links.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/links.parquet', 5, 3258, 0, 0),
   ('rounds', '', 3, 'rounds/00000003/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000003/publish/0000/a000001-0001/rounds.parquet', 1, 1895, 0, 0),
   ('warc', '', 3, 'rounds/00000003/fetch/0000/a000001-0001/seine-r3.warc.gz', '/data/it''s/rounds/00000003/fetch/0000/a000001-0001/seine-r3.warc.gz', 0, 2059, 0, 0),
   ('lists', '', 4, 'rounds/00000004/generate/0000/a000001-0001/lists.parquet', '/data/it''s/rounds/00000004/generate/0000/a000001-0001/lists.parquet', 4, 5234, 0, 0),
   ('pages', '', 4, 'rounds/00000004/reduce/0000/a000001-0001/pages.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/pages.parquet', 2, 7576, 0, 0),
-  ('fetches', '', 4, 'rounds/00000004/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/fetches.parquet', 4, 6569, 0, 0),
+  ('fetches', '', 4, 'rounds/00000004/reduce/0000/a000001-0001/fetches.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/fetches.parquet', 4, 6772, 0, 0),
   ('links', '', 4, 'rounds/00000004/reduce/0000/a000001-0001/links.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/links.parquet', 3, 3225, 0, 0),
   ('dead_letters', '', 4, 'rounds/00000004/reduce/0000/a000001-0001/dead_letters.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/dead_letters.parquet', 1, 2005, 0, 0),
   ('rounds', '', 4, 'rounds/00000004/publish/0000/a000001-0001/rounds.parquet', '/data/it''s/rounds/00000004/publish/0000/a000001-0001/rounds.parquet', 1, 1886, 0, 0),
