@@ -19,7 +19,8 @@ type Settings struct {
 	FirstByteTimeout time.Duration // for sending the request, and again for the wait; default 30 s
 	ExchangeTimeout  time.Duration // from the call of Do to the body's last byte; default 120 s
 
-	// TLS is the base of each connection's configuration: roots, client's clock. Server name,
+	// TLS is the base of each connection's configuration: roots (nil: the system's and those of the
+	// build), client's clock. Server name,
 	// protocols, lowest version (1.2) and verification are not its to choose.
 	TLS *tls.Config
 

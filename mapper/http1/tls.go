@@ -24,6 +24,9 @@ func tlsBase(given *tls.Config) *tls.Config {
 	}
 	base.MinVersion = max(base.MinVersion, tls.VersionTLS12)
 	base.InsecureSkipVerify = false
+	if base.RootCAs == nil {
+		base.RootCAs = roots()
+	}
 	if base.CurvePreferences == nil {
 		base.CurvePreferences = []tls.CurveID{tls.CurveP256, tls.X25519, tls.CurveP384, tls.CurveP521}
 	}

@@ -140,6 +140,7 @@ func TestDoors(t *testing.T) {
 		"github.com/bits-and-blooms/bloom": {"formats/bloom"},
 		"golang.org/x/net/html":            {"mapper/extract"},
 		"golang.org/x/net/http2":           {"mapper/http1"},
+		"golang.org/x/crypto/x509roots":    {"mapper/http1"},
 		"github.com/duckdb/duckdb-go":      {"cmd/seine"},
 		"github.com/miekg/dns":             {"mapper/resolve"},
 		"github.com/temoto/robotstxt":      {"formats/robotstxt"},
