@@ -30,6 +30,7 @@ type hand struct {
 	dead  bool
 	conns map[net.Conn]struct{}
 	skew  time.Duration // of the wall clock
+	away  time.Time     // until when the store does not answer
 }
 
 func (w *world) folder(name string) string {
@@ -84,6 +85,20 @@ func (h *hand) dial(ctx context.Context, network, address string) (net.Conn, err
 	return conn, nil
 }
 
+// leaveStore cuts the worker off from the store for a while: requests wait.
+func (h *hand) leaveStore(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.away = time.Now().Add(d)
+}
+
+func (h *hand) awaitStore() {
+	h.mu.Lock()
+	d := time.Until(h.away)
+	h.mu.Unlock()
+	time.Sleep(d)
+}
+
 var errDead = errors.New("the process is dead")
 
 func (h *hand) gone() bool {
@@ -129,7 +144,27 @@ type line struct {
 	world   *world
 	answers bool // the fence is left out: heartbeats are acknowledged by nobody
 	mu      sync.Mutex
-	cuts    int // that hold now; they may overlap
+	cuts    int    // that hold now; they may overlap
+	to      *group // nil: the newest
+}
+
+// turn makes the line one to the newest group.
+func (l *line) turn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = nil
+}
+
+// group is whom the line leads to; it stays so when another group takes the crawl over, until that
+// one is gone.
+func (l *line) group() *group {
+	newest := l.world.newest()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.to == nil || l.world.gone(l.to) {
+		l.to = newest
+	}
+	return l.to
 }
 
 var errCut = errors.New("the line is cut")
@@ -156,7 +191,7 @@ func over[R any](l *line, call func(*leader.Leader) (R, error)) (none R, err err
 	if err := l.broken(); err != nil {
 		return none, err
 	}
-	got, err := ask(l.world, call)
+	got, err := askOf(l.group(), call)
 	if err := l.broken(); err != nil {
 		return none, err
 	}

@@ -1,11 +1,12 @@
 // Command simtest runs the whole system in virtual time: three coordinators, workers
 // with the real tasks, one store and a synthetic web, all in this process, with faults
 // at times that a seed decides: workers that die, lines that are cut, clocks that jump,
-// coordinators that are cut off or lost together, a store that fails before or after it
-// has written. When a crawl has come to its end every rule that the store and the web's
-// log can prove is checked, and the tables are compared with those of a crawl without
-// faults. A run that fails is repeated with its seed: it fixes web and faults, but not
-// the order in which goroutines run at one moment, so a failure may take some repeats.
+// coordinators that are cut off, lost together, or followed by another group while they
+// work, a store that fails before or after it has written, or does not answer a worker.
+// When a crawl has come to its end every rule that the store and the web's log can prove
+// is checked, and the tables are compared with those of a crawl without faults. A run that
+// fails is repeated with its seed: it fixes web and faults, but not the order in which
+// goroutines run at one moment, so a failure may take some repeats.
 //
 //	go run ./cmd/simtest -runs 1000
 //	go run ./cmd/simtest -seed 17 -runs 1 -v

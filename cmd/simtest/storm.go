@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,9 @@ const (
 func (s *troubled) meet(op string) (before, after error) {
 	if s.owner != nil && s.owner.gone() {
 		return errDead, errDead
+	}
+	if s.owner != nil {
+		s.owner.awaitStore()
 	}
 	s.world.mu.Lock()
 	stormy := s.world.stormy
@@ -137,7 +141,7 @@ func (w *world) struck() {
 // next one.
 func (w *world) strike(ctx context.Context, wait *sync.WaitGroup) {
 	w.struck()
-	switch w.dice.IntN(7) {
+	switch w.dice.IntN(9) {
 	case 0:
 		if h := w.pick(true); h != nil {
 			w.say("%s is killed", h.id)
@@ -146,31 +150,71 @@ func (w *world) strike(ctx context.Context, wait *sync.WaitGroup) {
 		w.hire()
 	case 1, 2: // cut off from the coordinators, not from the web
 		if h := w.pick(false); h != nil {
-			d := time.Duration(w.dice.Int64N(int64(60 * time.Second)))
-			w.say("%s is cut off for %v", h.id, d)
-			h.line.cut(1)
-			wait.Go(func() {
-				nap(ctx, d)
-				h.line.cut(-1)
-			})
+			w.cutOff(ctx, wait, h)
 		}
-	case 3:
+	case 7, 8: // from the coordinators and from the store: what it fetched is sealed late
+		if h := w.pick(false); h != nil {
+			h.leaveStore(w.cutOff(ctx, wait, h))
+		}
+	case 3: // a clock that is set just when nobody answers
 		if h := w.pick(false); h != nil {
 			h.mu.Lock()
 			h.skew += time.Duration(w.dice.Int64N(int64(4*time.Minute))) - 2*time.Minute
 			w.say("the wall clock of %s is off by %v", h.id, h.skew)
 			h.mu.Unlock()
+			w.cutOff(ctx, wait, h)
 		}
 	case 4, 5:
 		w.isolate(ctx, w.dice.IntN(coordinators), time.Duration(w.dice.Int64N(int64(30*time.Second))))
 	case 6:
-		if w.dice.IntN(4) == 0 {
+		switch w.dice.IntN(6) {
+		case 0:
 			w.say("all coordinators are lost")
 			w.disband()
 			nap(ctx, time.Duration(w.dice.Int64N(int64(30*time.Second))))
-			w.found()
+			w.found(false)
+		case 1, 2:
+			w.replace(ctx, wait)
 		}
 	}
+}
+
+// cutOff cuts a worker off from the coordinators for a while, and says for how long.
+func (w *world) cutOff(ctx context.Context, wait *sync.WaitGroup, h *hand) time.Duration {
+	d := time.Duration(w.dice.Int64N(int64(60 * time.Second)))
+	w.say("%s is cut off for %v", h.id, d)
+	h.line.cut(1)
+	wait.Go(func() {
+		nap(ctx, d)
+		h.line.cut(-1)
+	})
+	return d
+}
+
+// replace founds a group that takes the crawl over, while the one that has it works on: workers come
+// to the new one one by one.
+func (w *world) replace(ctx context.Context, wait *sync.WaitGroup) {
+	w.mu.Lock()
+	old := w.group
+	hands := slices.Clone(w.hands)
+	w.losses++ // leases end with their group
+	w.mu.Unlock()
+	w.say("another group takes the crawl over")
+	w.found(true)
+	for _, h := range hands {
+		d := time.Duration(w.dice.Int64N(int64(90 * time.Second)))
+		wait.Go(func() {
+			nap(ctx, d)
+			h.line.turn()
+		})
+	}
+	wait.Go(func() {
+		nap(ctx, 2*time.Minute)
+		for _, h := range hands {
+			h.line.turn()
+		}
+		w.end(old)
+	})
 }
 
 // isolate cuts a coordinator off from the others, who may be its followers.

@@ -102,10 +102,12 @@ type group struct {
 	leaders []*leader.Leader
 	stop    func()
 	wait    sync.WaitGroup
+	over    bool
 }
 
-// found begins a group on empty disks: it takes up what the store shows.
-func (w *world) found() {
+// found begins a group on empty disks: it takes up what the store shows. recover says that another
+// may still work on it.
+func (w *world) found(recover bool) {
 	nodes, err := raftnode.Memory(coordinators, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -117,7 +119,8 @@ func (w *world) found() {
 		c := w.crawl(w.base, name, false)
 		c.Store = node.OnStore(&troubled{Store: w.base, world: w, dice: w.fork()}, "mem:"+name,
 			filepath.Join(w.home, name))
-		l := leader.New(n, node.NewLedger(c, w.folder(name)), nil)
+		l := leader.New(n, w.flaw.ledger(node.NewLedger(c, w.folder(name))), nil)
+		l.Group = &leader.Group{Wait: recover, Quiet: w.flaw.quiet()}
 		g.leaders = append(g.leaders, l)
 		g.wait.Go(func() {
 			if err := l.Run(ctx); err != nil && ctx.Err() == nil {
@@ -136,8 +139,20 @@ func (w *world) disband() {
 	g := w.group
 	w.group = &group{stop: func() {}}
 	w.mu.Unlock()
+	w.end(g)
+}
+
+// end ends a group, once.
+func (w *world) end(g *group) {
 	g.stop()
 	g.wait.Wait()
+	w.mu.Lock()
+	over := g.over
+	g.over = true
+	w.mu.Unlock()
+	if over {
+		return
+	}
 	if g.nodes != nil {
 		if err := g.nodes.Close(); err != nil {
 			w.t.Error(err)
@@ -152,11 +167,25 @@ var errNobody = fmt.Errorf("no coordinator answers: %w", api.ErrUnavailable)
 
 // ask asks whichever coordinator leads.
 func ask[R any](w *world, do func(*leader.Leader) (R, error)) (got R, err error) {
+	return askOf(w.newest(), do)
+}
+
+// gone says whether a group has ended; one of nobody has.
+func (w *world) gone(g *group) bool {
 	w.mu.Lock()
-	leaders := w.group.leaders
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	return g.over || len(g.leaders) == 0
+}
+
+func (w *world) newest() *group {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.group
+}
+
+func askOf[R any](g *group, do func(*leader.Leader) (R, error)) (got R, err error) {
 	err = errNobody
-	for _, l := range leaders {
+	for _, l := range g.leaders {
 		if got, err = do(l); !errors.Is(err, api.ErrNotLeader) && !errors.Is(err, api.ErrUnavailable) {
 			return got, err
 		}
@@ -255,7 +284,7 @@ func simulate(t *testing.T, seed uint64, without string, talk bool) (found []str
 func live(t *testing.T, seed uint64, f fence, storm, talk bool) outcome {
 	began := time.Now()
 	w := newWorld(t, seed, f, talk)
-	w.found()
+	w.found(false)
 	for range workers {
 		w.hire()
 	}
