@@ -22,11 +22,17 @@ func newSettingsSet(a *app) *cobra.Command {
 			"other are refused. A list is separated by commas; rules=... may be repeated and is taken\n" +
 			"as it stands, in order, in place of the rules before. A rule -file:PATH names a list of\n" +
 			"domains (with all below them) and host:NAME lines, up to millions; it is read now and kept\n" +
-			"with the crawl, so set the rules again when the file has changed. --config FILE reads YAML\n" +
-			"first.",
+			"with the crawl, so set the rules again when the file has changed. sheets=PATH names a file\n" +
+			"of what is set otherwise for a domain, host or prefix, up to a million: CSV, YAML or\n" +
+			"Parquet with a column for and some of delay, crawl_delay_cap, pages_round, pages_day,\n" +
+			"max_outstanding, max_depth, interval_first, interval_min, interval_max, boost, types,\n" +
+			"follow, embeds, max_body, agent, headers. A trusted site is a sheet with a boost (-1 to 1,\n" +
+			"added to the priority): \"for,boost\" and below it \"example.org,0.3\". --config FILE reads\n" +
+			"YAML first.",
 		Example: "  seine settings set delay=5s\n" +
 			"  seine settings set rules=-prefix:example.org/archive/ rules=+domain:example.org\n" +
 			"  seine settings set rules=-file:unwanted.txt\n" +
+			"  seine settings set sheets=sheets.csv\n" +
 			"  seine settings set --config new.yaml",
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.setSettings(c.Context(), args, config)

@@ -20,6 +20,8 @@ var settingMeans = map[string]string{
 	"scope": "of the seeds: domain, host, prefix or any",
 	"rules": "ordered +/-KIND:VALUE, KIND one of domain, host, prefix, regexp, file; " +
 		"first match wins; repeat it",
+	"sheets": "a CSV, YAML or Parquet file of what is set otherwise for a domain, host or prefix: " +
+		"its delay, pages a day, boost and more",
 	"embeds":              "follow what pages are built of: images, scripts, styles",
 	"agent":               "product token, as robots.txt names us",
 	"delay":               "between two requests to one domain",
@@ -48,6 +50,8 @@ var settingMeans = map[string]string{
 	"max_repeats":         "times a run of segments may repeat",
 	"max_depth":           "hops from a seed",
 	"max_links":           "links of a page",
+	"pages_round":         "pages of one domain that a round asks for; 0 is no bound but the delay",
+	"pages_day":           "pages of one domain that a day (UTC) asks for; 0 is no bound but the delay",
 	"max_outstanding":     "pending URLs of one domain that may wait; more are kept as domain_full",
 	"interval_first":      "until a page is looked at again",
 	"interval_seed":       "the same for seeds and home pages",

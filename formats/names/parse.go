@@ -22,7 +22,7 @@ const (
 )
 
 // ErrTooLarge: a list is over MaxBytes.
-var ErrTooLarge = errors.New("the list is larger than 1 GiB: cut it into several files, a rule each")
+var ErrTooLarge = errors.New("the file is larger than 1 GiB: cut it into several, or drop what does not matter")
 
 // Parse reads a list as a person writes it and returns the form that New takes,
 // and how many names it has. The error names the first bad lines by number; a

@@ -15,11 +15,11 @@ type Blocks struct {
 	set ruleSet
 }
 
-// ParseBlock reads what a block names, "domain:example.com", "host:…" or
+// ParsePlace reads what a block or a sheet is for, "domain:example.com", "host:…" or
 // "prefix:…", or the bare name as a person types it: a name is a domain (with
 // all below it), what has a path is a prefix, a URL is the prefix that it is.
 // It returns the whole form.
-func ParseBlock(text string) (string, error) {
+func ParsePlace(text string) (string, error) {
 	kind, value, ok := strings.Cut(text, ":")
 	switch {
 	case ok && (kind == KindDomain || kind == KindHost || kind == KindPrefix):
@@ -29,7 +29,6 @@ func ParseBlock(text string) (string, error) {
 		kind, value = KindDomain, text
 	}
 	what := kind + ":" + value
-	r := Rule{Kind: kind, Value: value}
 	var err error
 	switch {
 	case value == "":
@@ -40,11 +39,22 @@ func ParseBlock(text string) (string, error) {
 		value, err = names.Host(value)
 	}
 	if err != nil {
-		return "", fmt.Errorf("block %q: %w; name a DOMAIN, host:HOST or HOST/PATH", what, err)
+		return "", fmt.Errorf("%q: %w; name a DOMAIN, host:HOST or HOST/PATH", what, err)
 	}
-	r.Value = value
-	return r.Kind + ":" + r.Value, nil
+	return kind + ":" + value, nil
 }
+
+// ParseBlock reads what a block is for, by ParsePlace.
+func ParseBlock(text string) (string, error) {
+	what, err := ParsePlace(text)
+	if err != nil {
+		return "", fmt.Errorf("block %w", err)
+	}
+	return what, nil
+}
+
+// Key is what prefixes are compared with: a URL in normal form without its scheme.
+func Key(u weburl.Normal) string { return key(u) }
 
 // NewBlocks compiles blocks in the form of ParseBlock.
 func NewBlocks(whats []string) (*Blocks, error) {

@@ -3,6 +3,7 @@ package scope
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"seine/formats/weburl"
 )
@@ -55,14 +56,19 @@ type traps struct {
 }
 
 func newTraps(l Limits) traps {
-	return traps{
+	t := traps{
 		Limits:   l,
 		length:   fmt.Sprintf("length <= %d", l.Length),
 		segments: fmt.Sprintf("segments <= %d", l.Segments),
 		params:   fmt.Sprintf("params <= %d", l.Params),
 		repeats:  fmt.Sprintf("repeats < %d", l.RepeatedRuns),
-		depth:    fmt.Sprintf("depth <= %d", max(l.Depth, 0)),
 	}
+	t.setDepth(l.Depth)
+	return t
+}
+
+func (t *traps) setDepth(limit int) {
+	t.Depth, t.depth = limit, "depth <= "+strconv.Itoa(max(limit, 0))
 }
 
 // judge returns the code and rule of the limit that u breaks, or "" and the suspicion, in

@@ -27,7 +27,13 @@ func (s *Scope) addOrigins(c Config, limits Limits) (faults []error) {
 			faults = append(faults, fmt.Errorf("seed %s: %w", name, err))
 		}
 		own.reason = "scope " + cmp.Or(o.Scope, c.Scope)
-		own.seeds, own.rules, own.traps = s.seeds, s.rules, newTraps(l)
+		own.seeds, own.rules, own.traps, own.depth = s.seeds, s.rules, newTraps(l), s.depth
+		if o.Depth != 0 && s.depth != nil {
+			own.depth = func(u weburl.Normal) (int, bool) {
+				limit, ok := s.depth(u)
+				return min(limit, max(o.Depth, 0)), ok
+			}
+		}
 	}
 	return faults
 }

@@ -42,6 +42,9 @@ type Config struct {
 	Rules   []Rule                 // in order; the first that matches decides
 	Lists   map[string]*names.List // of "file:" rules, by path
 	Limits  Limits
+	// Depth, where it is set, gives the limit of hops for URLs that have one of their own.
+	// Of it and a seed's own the smaller holds.
+	Depth func(u weburl.Normal) (limit int, ok bool)
 	// URLs is how seeds are normalised; it must be what links are normalised with.
 	URLs weburl.Options
 }
@@ -65,6 +68,7 @@ type Scope struct {
 	rules   ruleSet
 	traps   traps
 	origins map[string]*Scope // of seeds with terms of their own
+	depth   func(u weburl.Normal) (limit int, ok bool)
 }
 
 // faultsShown bounds how many bad seeds one error lists.
@@ -91,7 +95,7 @@ func New(c Config, s *weburl.Suffixes) (*Scope, error) {
 			faults = append(faults, fmt.Errorf("rule %q: the list was not read", c.Rules[f.index]))
 		}
 	}
-	scope := &Scope{reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits),
+	scope := &Scope{reason: "scope " + c.Scope, rules: rules, traps: newTraps(limits), depth: c.Depth,
 		area: newArea(c.Scope == Any), seeds: make(map[string]struct{}, len(c.Seeds))}
 	faults = append(faults, scope.addSeeds(c, s)...)
 	faults = append(faults, scope.addOrigins(c, limits)...)
@@ -189,7 +193,15 @@ func (s *Scope) Decide(u weburl.Normal, domain string, depth int) Verdict {
 	} else if !s.area.holds(u, domain) {
 		return Verdict{Code: OutOfScope, Rule: rule}
 	}
-	code, limit, suspicion := s.traps.judge(u, depth)
+	traps := &s.traps
+	if s.depth != nil {
+		if limit, ok := s.depth(u); ok {
+			own := *traps
+			own.setDepth(limit)
+			traps = &own
+		}
+	}
+	code, limit, suspicion := traps.judge(u, depth)
 	if code != "" {
 		return Verdict{Code: code, Rule: limit}
 	}

@@ -24,12 +24,24 @@ func (f File) String() string {
 // ListName is by what Files has the list of a "file:" rule.
 func ListName(path string) string { return "file:" + path }
 
+// SheetsName is by what Files has the file of the setting sheets.
+func SheetsName(path string) string { return "sheets:" + path }
+
 // FileNames are the files that the settings name: keys of Files, in order.
 func (s Settings) FileNames() (names []string) {
 	for _, path := range scope.Files(s.Rules) {
 		names = append(names, ListName(path))
 	}
+	if s.Sheets != "" {
+		names = append(names, SheetsName(s.Sheets))
+	}
 	return names
+}
+
+// SetSheets names another file of sheets, or the same, which is read again.
+func (s *Settings) SetSheets(path string) {
+	s.Sheets = path
+	s.forget(SheetsName(""))
 }
 
 // SetRules replaces the rules. The files that they name are to be read again, even

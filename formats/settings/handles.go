@@ -51,6 +51,8 @@ func (s Settings) contradictions() (faults []error) {
 	fault(s.DomainBandwidth > 0 && s.Bandwidth > 0 && s.DomainBandwidth > s.Bandwidth,
 		"domain_bandwidth %d is above bandwidth %d, the whole worker's", s.DomainBandwidth,
 		s.Bandwidth)
+	fault(s.PagesDay > 0 && s.PagesRound > s.PagesDay, "pages_round %d is above pages_day %d",
+		s.PagesRound, s.PagesDay)
 	for name, cap := range map[string]int64{"bandwidth": s.Bandwidth,
 		"domain_bandwidth": s.DomainBandwidth} {
 		fault(cap > 0 && cap < s.MinRate, "%s %d is below min_rate %d: every answer would be too slow",

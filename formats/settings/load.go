@@ -23,7 +23,7 @@ func Parse(text []byte, base Settings) (Settings, error) {
 	dec.KnownFields(true)
 	s := base
 	// A list replaces the one below it; the decoder would append to a shared one.
-	s.Rules, s.DNS = nil, slices.Clip(s.DNS)
+	s.Rules, s.Sheets, s.DNS = nil, "", slices.Clip(s.DNS)
 	if err := dec.Decode(&s); err != nil && !errors.Is(err, io.EOF) {
 		return base, fmt.Errorf("settings: %s; `seine settings --help` lists the keys", plain(err))
 	}
@@ -31,6 +31,11 @@ func Parse(text []byte, base Settings) (Settings, error) {
 		s.Rules = base.Rules
 	} else {
 		s.SetRules(s.Rules)
+	}
+	if s.Sheets == "" {
+		s.Sheets = base.Sheets
+	} else {
+		s.SetSheets(s.Sheets)
 	}
 	return s, nil
 }
@@ -114,8 +119,11 @@ func (s *Settings) Set(name, value string) error {
 			if err := setField(v.Field(i), value); err != nil {
 				return fmt.Errorf("setting %s: %w", name, err)
 			}
-			if name == "rules" {
+			switch name {
+			case "rules":
 				s.SetRules(s.Rules)
+			case "sheets":
+				s.SetSheets(s.Sheets)
 			}
 			return nil
 		}
@@ -145,7 +153,7 @@ func setField(f reflect.Value, value string) error {
 	case reflect.Slice:
 		f.Set(reflect.ValueOf(splitList(value)))
 	default:
-		n, err := parseSize(value)
+		n, err := ParseSize(value)
 		if err != nil {
 			return err
 		}
@@ -163,8 +171,8 @@ func splitList(value string) (list []string) {
 	return list
 }
 
-// parseSize reads integers with an optional binary unit: 64KiB, 5MiB, 1GiB.
-func parseSize(value string) (int64, error) {
+// ParseSize reads integers with an optional binary unit: 64KiB, 5MiB, 1GiB.
+func ParseSize(value string) (int64, error) {
 	number, shift := value, 0
 	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		if rest, ok := strings.CutSuffix(value, unit); ok {

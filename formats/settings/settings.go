@@ -29,9 +29,11 @@ type Settings struct {
 
 	Contact string `yaml:"contact,omitempty" json:"contact,omitempty"`
 
-	Scope  string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any
-	Rules  []string `yaml:"rules,omitempty" json:"rules,omitempty"` // "+domain:a.test", first match wins
-	Embeds bool     `yaml:"embeds,omitempty" json:"embeds,omitempty"`
+	Scope string   `yaml:"scope,omitempty" json:"scope,omitempty"` // domain, host, prefix, any
+	Rules []string `yaml:"rules,omitempty" json:"rules,omitempty"` // "+domain:a.test", first match wins
+	// Sheets is a file of what is set otherwise for a domain, host or prefix: package sheet.
+	Sheets string `yaml:"sheets,omitempty" json:"sheets,omitempty"`
+	Embeds bool   `yaml:"embeds,omitempty" json:"embeds,omitempty"`
 
 	Agent string   `yaml:"agent,omitempty" json:"agent,omitempty"` // product token
 	Delay Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
@@ -59,13 +61,17 @@ type Settings struct {
 	Bandwidth          int64   `yaml:"bandwidth,omitempty" json:"bandwidth,omitempty"`       // bytes/s a worker
 	DomainBandwidth    int64   `yaml:"domain_bandwidth,omitempty" json:"domain_bandwidth,omitempty"`
 
-	MaxURLLength   int `yaml:"max_url_length,omitempty" json:"max_url_length,omitempty"`
-	MaxSegments    int `yaml:"max_segments,omitempty" json:"max_segments,omitempty"`
-	MaxParams      int `yaml:"max_params,omitempty" json:"max_params,omitempty"`
-	MaxRepeats     int `yaml:"max_repeats,omitempty" json:"max_repeats,omitempty"`
-	MaxDepth       int `yaml:"max_depth,omitempty" json:"max_depth,omitempty"`
-	MaxLinks       int `yaml:"max_links,omitempty" json:"max_links,omitempty"` // a page
-	MaxOutstanding int `yaml:"max_outstanding,omitempty" json:"max_outstanding,omitempty"`
+	MaxURLLength int `yaml:"max_url_length,omitempty" json:"max_url_length,omitempty"`
+	MaxSegments  int `yaml:"max_segments,omitempty" json:"max_segments,omitempty"`
+	MaxParams    int `yaml:"max_params,omitempty" json:"max_params,omitempty"`
+	MaxRepeats   int `yaml:"max_repeats,omitempty" json:"max_repeats,omitempty"`
+	MaxDepth     int `yaml:"max_depth,omitempty" json:"max_depth,omitempty"`
+	MaxLinks     int `yaml:"max_links,omitempty" json:"max_links,omitempty"` // a page
+	// PagesRound and PagesDay bound the URLs of a politeness group that are asked for
+	// in a round and in a day (UTC); 0: no bound but its delay.
+	PagesRound     int64 `yaml:"pages_round,omitempty" json:"pages_round,omitempty"`
+	PagesDay       int64 `yaml:"pages_day,omitempty" json:"pages_day,omitempty"`
+	MaxOutstanding int   `yaml:"max_outstanding,omitempty" json:"max_outstanding,omitempty"`
 
 	IntervalFirst Duration `yaml:"interval_first,omitempty" json:"interval_first,omitempty"`
 	IntervalSeed  Duration `yaml:"interval_seed,omitempty" json:"interval_seed,omitempty"`

@@ -36,8 +36,8 @@ func (s Settings) Validate() error {
 			fault("%s: %v is outside %v to %v", d.name, d.value, d.low, d.high)
 		}
 	}
-	if s.Agent == "" || strings.Trim(strings.ToLower(s.Agent), "abcdefghijklmnopqrstuvwxyz_-") != "" {
-		fault("agent: %q is no product token: letters, _ and - only (RFC 9309)", s.Agent)
+	if err := CheckAgent(s.Agent); err != nil {
+		fault("agent: %w", err)
 	}
 	if strings.ContainsAny(s.Contact, "\r\n()") {
 		fault("contact: %q must be one line without parentheses: a URL or a mail address", s.Contact)
@@ -48,6 +48,14 @@ func (s Settings) Validate() error {
 	faults = append(faults, s.termFaults()...)
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("settings: %w", err)
+	}
+	return nil
+}
+
+// CheckAgent says whether a text can name us in robots.txt.
+func CheckAgent(token string) error {
+	if token == "" || strings.Trim(strings.ToLower(token), "abcdefghijklmnopqrstuvwxyz_-") != "" {
+		return fmt.Errorf("%q is no product token: letters, _ and - only (RFC 9309)", token)
 	}
 	return nil
 }
@@ -112,6 +120,8 @@ func (s Settings) ranges() []bound[float64] {
 		{"max_repeats", float64(s.MaxRepeats), 1, 1_000},
 		{"max_depth", float64(s.MaxDepth), 0, 1_000_000},
 		{"max_links", float64(s.MaxLinks), 1, 1_000_000},
+		{"pages_round", float64(s.PagesRound), 0, many},
+		{"pages_day", float64(s.PagesDay), 0, many},
 		{"max_outstanding", float64(s.MaxOutstanding), 1, many},
 		{"weight_importance", s.WeightImportance, 0, 1},
 		{"weight_freshness", s.WeightFreshness, 0, 1},

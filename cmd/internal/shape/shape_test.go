@@ -145,7 +145,7 @@ func TestDoors(t *testing.T) {
 		"github.com/miekg/dns":             {"mapper/resolve"},
 		"github.com/temoto/robotstxt":      {"formats/robotstxt"},
 		"github.com/spf13/cobra":           {"cmd/seine", "cmd/seined"},
-		"go.yaml.in/yaml/v3":               {"formats/settings"},
+		"go.yaml.in/yaml/v3":               {"formats/settings", "formats/sheet"},
 		"github.com/apache/arrow-go":       {"cmd/seine", "formats/rowfile"},
 	}
 	used := map[string]bool{}
