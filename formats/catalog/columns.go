@@ -40,11 +40,11 @@ var internal = map[string]bool{"partition": true, "delta": true}
 // counts are the optional numbers that count: null is none.
 var counts = map[string]bool{"crawl_count": true, "fail_count": true, "visits": true, "changes": true,
 	"inlinks": true, "error_count": true, "backoffs": true, "near_duplicates": true, "failures": true,
-	"held": true}
+	"held": true, "asked": true}
 
 // gained are the columns of a table that older stores of the same format lack:
 // there may be no object that has them.
-var gained = map[string][]string{schema.Domains: {"held"},
+var gained = map[string][]string{schema.Domains: {"held", "asked_day", "asked"},
 	schema.Fetches: {"source_ip"},
 	schema.Seeds:   {"interval_ms", "depth", "scope", "removed"}}
 

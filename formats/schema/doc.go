@@ -54,11 +54,12 @@ const (
 
 // Why a URL waits: the column `why` of urls, frontier and lists.
 const (
-	WhyNew     = "new"     // never asked for
-	WhySlot    = "slot"    // its domain had no room; due at the domain's next slot
-	WhyBackoff = "backoff" // its domain backs off
-	WhyRetry   = "retry"   // it failed and is tried again
-	WhyRecrawl = "recrawl" // it is looked at again
+	WhyNew     = "new"       // never asked for
+	WhySlot    = "slot"      // its domain had no room; due at the domain's next slot
+	WhyBackoff = "backoff"   // its domain backs off
+	WhyDay     = "pages_day" // its domain has had its pages of the day; due on another
+	WhyRetry   = "retry"     // it failed and is tried again
+	WhyRecrawl = "recrawl"   // it is looked at again
 )
 
 // Bands of a list row's priority.

@@ -17,6 +17,8 @@ type Domain struct {
 	Pending      int64  `parquet:"pending"`
 	Held         int64  `parquet:"held,optional"` // of pending, those kept back as domain_full
 	Pages        int64  `parquet:"pages"`
+	AskedDay     int64  `parquet:"asked_day,optional,timestamp(millisecond:utc)"` // the day (UTC) of the newest request for a page
+	Asked        int64  `parquet:"asked,optional"`                                // requests for pages on that day
 	Failed       int64  `parquet:"failed"`
 	NearDup      int64  `parquet:"near_duplicates,optional"` // new pages that were near-duplicates
 	Round        int64  `parquet:"round,dict"`

@@ -180,7 +180,7 @@ const (
 var Volatile = map[string][]string{
 	URLs: {"discovered_at", "last_crawled", "next_crawl", "interval_ms", "observed_ms",
 		"html_blob_path", "blob_offset", "blob_length", "queued_rank"},
-	Domains: {"last_accessed", "backoff_until", "next_slot"},
+	Domains: {"last_accessed", "backoff_until", "next_slot", "asked_day", "asked"},
 	Hosts:   {"latency_ms", "last_accessed"},
 	RobotsT: {"fetched_at", "expires", "first_failure"},
 	Waiting: {"timestamp", "rank"},

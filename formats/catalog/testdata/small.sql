@@ -61,7 +61,8 @@ CREATE OR REPLACE VIEW domains AS
 SELECT t.domain, t.host, t.delay_ms, t.delay_why, t.crawl_delay_ms, t.last_accessed,
   t.backoff_until, coalesce(t.backoffs, 0)::INTEGER AS backoffs,
   coalesce(t.error_count, 0)::INTEGER AS error_count, t.next_slot, t.known, t.pending,
-  coalesce(t.held, 0)::BIGINT AS held, t.pages, t.failed,
+  coalesce(t.held, 0)::BIGINT AS held, t.pages, t.asked_day,
+  coalesce(t.asked, 0)::BIGINT AS asked, t.failed,
   coalesce(t.near_duplicates, 0)::BIGINT AS near_duplicates, t.round
 FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM read_parquet([
     '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/domains.parquet',
@@ -78,7 +79,8 @@ FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM read_parquet([
       ('rounds/00000003/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains.parquet'),
       ('rounds/00000004/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet')) AS n(object, file_name) USING (object)) AS s
     ON s.file_name = r.filename AND s.row_number = r.file_row_number)
-  UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS held
+  UNION ALL BY NAME SELECT CAST(NULL AS BIGINT) AS held, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS asked_day,
+  CAST(NULL AS BIGINT) AS asked
 WHERE false) AS t;
 
 -- A host: counts and latency.
@@ -310,10 +312,10 @@ FROM (VALUES
   ('urls', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/urls.parquet', 10, 9690, 0, 0),
   ('urls', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/urls.parquet', 9, 9654, 2, 0),
   ('urls', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/urls.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/urls.parquet', 7, 9934, 3, 0),
-  ('domains', 'r00000001', 1, 'rounds/00000001/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/domains.parquet', 4, 4030, 0, 0),
-  ('domains', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/domains.parquet', 5, 4278, 0, 0),
-  ('domains', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains.parquet', 4, 4254, 0, 0),
-  ('domains', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet', 4, 4239, 0, 0),
+  ('domains', 'r00000001', 1, 'rounds/00000001/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000001/reduce/0000/a000001-0001/domains.parquet', 4, 4390, 0, 0),
+  ('domains', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/domains.parquet', 5, 4638, 0, 0),
+  ('domains', 'r00000003', 3, 'rounds/00000003/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000003/reduce/0000/a000001-0001/domains.parquet', 4, 4614, 0, 0),
+  ('domains', 'r00000004', 4, 'rounds/00000004/reduce/0000/a000001-0001/domains.parquet', '/data/it''s/rounds/00000004/reduce/0000/a000001-0001/domains.parquet', 4, 4599, 0, 0),
   ('hosts', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/hosts.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/hosts.parquet', 3, 2647, 0, 0),
   ('robots', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/robots.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/robots.parquet', 1, 3356, 0, 0),
   ('waiting', 'r00000002', 2, 'rounds/00000002/reduce/0000/a000001-0001/waiting.parquet', '/data/it''s/rounds/00000002/reduce/0000/a000001-0001/waiting.parquet', 4, 2851, 0, 3),
