@@ -137,8 +137,8 @@ func (f *folding) priority(row *schema.URL) float32 {
 func (f *folding) score(row *schema.URL, suspicion float32) float32 {
 	return task.Priority(f.settings, task.Facts{Depth: row.Depth, Inlinks: row.Inlinks,
 		Seed: isSeed(row), HomePage: task.HomePage(row.URL), Suspicion: suspicion,
-		UserSignal: row.UserSignal,
-		Freshness:  task.Freshness(row.LastCrawled != 0, row.Visits, row.Changes)})
+		UserSignal: row.UserSignal, Boost: task.SheetsOf(f.sheets, row.URL).Boost,
+		Freshness: task.Freshness(row.LastCrawled != 0, row.Visits, row.Changes)})
 }
 
 // isSeed says whether a person named the URL: inject gives every seed a signal.

@@ -9,6 +9,7 @@ import (
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/reducer/task"
 )
 
 // tally is what the round changes in the row of a politeness group.
@@ -21,6 +22,17 @@ type tally struct {
 	backoffs, errors              int32 // since the last success
 	robots                        bool  // some authority's rules were read
 	crawlDelay, wasDelay          int64 // of these: the largest now and before, ms
+	askedDay, asked               int64 // as in the row
+}
+
+// ask counts n pages asked for on a day; of several days the last counts.
+func (t *tally) ask(day, n int64) {
+	if day > t.askedDay {
+		t.askedDay, t.asked = day, 0
+	}
+	if day == t.askedDay {
+		t.asked += n
+	}
 }
 
 // touched says whether the group's row changes at all.
@@ -43,6 +55,7 @@ type sample struct {
 // group is the politeness group at hand. Its facts come by URL, not by time.
 type group struct {
 	tally     tally
+	most      int64 // URLs that may be outstanding
 	admitted  int64 // URLs that the round added to its frontier
 	successAt int64
 	backoffs  []int64 // when
@@ -70,6 +83,8 @@ func (f *folding) enter(ctx context.Context, key lsm.Key) error {
 		}
 		group.Domain, group.Host = strings.Clone(group.Domain), strings.Clone(group.Host)
 		f.groups = newGroup(group)
+		v := f.ofGroup(group)
+		f.groups.most = v.Room(f.settings)
 	}
 	if key.URL == "" { // a fact of the group
 		return nil
@@ -160,6 +175,9 @@ func (g *group) exchange(fact *fact) {
 	}
 	if fact.Sent {
 		t.lastAccessed = max(t.lastAccessed, fact.EndedAt)
+	}
+	if fact.Sent && fact.Kind == kindPage {
+		t.ask(task.Day(fact.StartedAt), 1)
 	}
 	policy, ok := schema.PolicyOf(fact.Reason)
 	switch {

@@ -21,7 +21,7 @@ func (f *folding) roomy() bool {
 	for i := range f.in.events {
 		most += f.in.events[i].Rows
 	}
-	return most <= int64(f.settings.MaxOutstanding)/2
+	return most <= f.sheets.LeastRoom(f.settings)/2
 }
 
 // countGroups looks up what is outstanding in the groups of a batch that gain
@@ -58,7 +58,7 @@ func (f *folding) countGroups(ctx context.Context, items []item) error {
 func (f *folding) admit() bool {
 	g := f.groups
 	base := f.counted[g.tally.key]
-	waits, most := base.waits+g.admitted, int64(f.settings.MaxOutstanding)
+	waits, most := base.waits+g.admitted, g.most
 	if waits >= most || base.held > 0 && waits > most/2 {
 		return false
 	}
@@ -69,7 +69,8 @@ func (f *folding) admit() bool {
 // room notes that a group has room for what it keeps back.
 func (f *folding) room(row *schema.Domain) {
 	p := uint16(row.Partition)
-	if row.Held == 0 || row.Pending-row.Held > int64(f.settings.MaxOutstanding)/2 {
+	v := f.sheets.Of(f.settings.GroupByHost, row.Domain, row.Host)
+	if row.Held == 0 || row.Pending-row.Held > v.Room(f.settings)/2 {
 		return
 	}
 	if !slices.Contains(f.end.Room, p) {

@@ -14,6 +14,7 @@ import (
 	"seine/jobs"
 	"seine/reducer/requeue"
 	"seine/reducer/task"
+	"seine/reducer/twin"
 )
 
 // group is the key in domains of a URL.
@@ -129,7 +130,22 @@ func compareRoom(c *crawl) {
 // A domain of 40 pages with room for 6 is crawled whole: never more than 6 of
 // its URLs are outstanding, and what is kept back comes back when 3 are.
 func TestDomainFull(t *testing.T) {
-	c := newCrawl(t, settings.Settings{Scope: "any", MaxOutstanding: 6}, 1)
+	full(newCrawl(t, settings.Settings{Scope: "any", MaxOutstanding: 6}, 1))
+}
+
+// So it is where a sheet says it of that domain alone.
+func TestDomainFullBySheet(t *testing.T) {
+	c := newCrawl(t, settings.Settings{Scope: "any"}, 1)
+	c.set.MaxOutstanding = 6 // the twin's
+	var err error
+	c.env, err = twin.WithSheets(c.ctx, c.env, "for,max_outstanding\nbig.test,6\nother.test,900\n")
+	c.must(err)
+	full(c)
+}
+
+func full(c *crawl) {
+	c.t.Helper()
+	t := c.t
 	c.topN = 4
 	c.inject("http://big.test/")
 	const pages = 40
@@ -148,7 +164,7 @@ func TestDomainFull(t *testing.T) {
 		return m
 	}
 	key := lsm.Key{Partition: urlKey("http://big.test/").Partition, Domain: "big.test"}
-	returns, full := 0, 0
+	returns, rounds := 0, 0
 	for range 3 * pages {
 		c.now += hourMS
 		compareRound(c, w)
@@ -161,7 +177,7 @@ func TestDomainFull(t *testing.T) {
 			t.Errorf("%d are outstanding, %d kept back; room is in %v", waits, row.Held, c.head.Room)
 		}
 		if row.Held > 0 && waits > 3 {
-			full++
+			rounds++
 		}
 		if len(c.head.Room) > 0 {
 			returns++
@@ -175,8 +191,8 @@ func TestDomainFull(t *testing.T) {
 	if row.Pages != pages+1 || row.Pending != 0 || row.Held != 0 {
 		t.Errorf("the domain ended as %+v, want %d pages and nothing pending", row, pages+1)
 	}
-	if returns < 6 || full == 0 {
+	if returns < 6 || rounds == 0 {
 		t.Errorf("URLs came back %d times, in %d rounds the domain was full: the test shows little",
-			returns, full)
+			returns, rounds)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/taskend"
 	"seine/jobs"
 	"seine/reducer/task"
@@ -28,6 +29,7 @@ type folding struct {
 	job      int64 // the round's number, and the ticket of what it queues
 	now      int64 // ms, the job's
 	settings settings.Settings
+	sheets   *sheet.Table
 	manifest *lsm.Manifest
 	traps    *scope.Scope // asked only how suspicious a URL is
 	in       *inputs
@@ -62,10 +64,13 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 	if f.settings, err = e.Settings(ctx, t.Spec.Settings); err != nil {
 		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
 	}
+	if f.sheets, err = e.Sheets(ctx, f.settings); err != nil {
+		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
+	}
 	if f.manifest, err = e.Snapshot(ctx, t.Spec.Base); err != nil {
 		return nil, err
 	}
-	if f.traps, err = newTraps(f.settings); err != nil {
+	if f.traps, err = newTraps(f.settings, f.sheets); err != nil {
 		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
 	}
 	if f.in, err = readInputs(ctx, e, t); err != nil {
@@ -88,10 +93,24 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 
 // newTraps is a scope that lets everything in and says how much a URL looks
 // like a trap.
-func newTraps(s settings.Settings) (*scope.Scope, error) {
+func newTraps(s settings.Settings, sheets *sheet.Table) (*scope.Scope, error) {
 	return scope.New(scope.Config{Scope: scope.Any, Limits: scope.Limits{Length: s.MaxURLLength,
 		Segments: s.MaxSegments, Params: s.MaxParams, RepeatedRuns: s.MaxRepeats,
-		Depth: s.MaxDepth}}, nil)
+		Depth: s.MaxDepth}, Depth: task.DepthOf(sheets)}, nil)
+}
+
+// ofGroup are the sheets of a politeness group.
+func (f *folding) ofGroup(key lsm.Key) sheet.Values {
+	return f.sheets.Of(f.settings.GroupByHost, key.Domain, key.Host)
+}
+
+// intervals are the settings with the intervals of a URL's sheets.
+func (f *folding) intervals(url string) settings.Settings {
+	v := task.SheetsOf(f.sheets, url)
+	if v.Empty() {
+		return f.settings
+	}
+	return v.Intervals(f.settings)
 }
 
 // groupKey is the key in domains of the politeness group of a URL.

@@ -20,7 +20,7 @@ const minuteMS = 60_000
 // is not.
 func (f *folding) due(row *schema.URL, it *item, policy schema.Policy, change string) (due int64,
 	why string, err error) {
-	rarely := f.now + f.settings.IntervalMax.D().Milliseconds()
+	rarely := f.now + f.intervals(row.URL).IntervalMax.D().Milliseconds()
 	switch policy.Due {
 	case schema.DueInterval:
 		return f.interval(row, it, change), schema.WhyRecrawl, nil
@@ -58,7 +58,7 @@ func (f *folding) interval(row *schema.URL, it *item, change string) int64 {
 	if it.old.Reason == schema.RobotsDenied {
 		before = 0 // that was the wait for robots.txt, not for changes
 	}
-	row.Interval = task.NextInterval(f.settings, task.Visit{Interval: before, Change: change,
+	row.Interval = task.NextInterval(f.intervals(row.URL), task.Visit{Interval: before, Change: change,
 		Priority: isSeed(row) || task.HomePage(row.URL)})
 	if terms := f.settings.Terms[row.Seed]; terms.Interval > 0 {
 		row.Interval = terms.Interval.D().Milliseconds() // what its seed asks for
@@ -73,7 +73,7 @@ func (f *folding) refresh(row *schema.URL, it *item) int64 {
 	if it.old.Reason == schema.RobotsDenied && it.old.Interval > 0 {
 		wait = 2 * it.old.Interval
 	}
-	row.Interval = min(wait, f.settings.IntervalMax.D().Milliseconds())
+	row.Interval = min(wait, f.intervals(row.URL).IntervalMax.D().Milliseconds())
 	return f.now + row.Interval
 }
 

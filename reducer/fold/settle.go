@@ -6,6 +6,7 @@ import (
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/reducer/task"
 )
 
 const (
@@ -13,12 +14,6 @@ const (
 	settleMost = 2048
 	// settleSamples bounds the times to first byte that wait for that.
 	settleSamples = 1 << 16
-)
-
-// Why a delay is in force: the column delay_why.
-const (
-	delayDefault = "default"     // the settings'
-	delayRobots  = "crawl_delay" // robots.txt asks for more
 )
 
 // tallies are complete and wait to be looked up, in key order.
@@ -111,9 +106,11 @@ func (f *folding) domain(row *schema.Domain, t *tally) {
 	if t.robots && row.CrawlDelay <= max(t.wasDelay, t.crawlDelay) {
 		row.CrawlDelay = t.crawlDelay
 	}
-	row.Delay, row.DelayWhy = f.settings.Delay.D().Milliseconds(), delayDefault
-	if row.CrawlDelay > row.Delay {
-		row.Delay, row.DelayWhy = row.CrawlDelay, delayRobots
+	row.Delay, row.DelayWhy = task.Delay(f.settings, f.ofGroup(t.key), row.CrawlDelay)
+	if t.askedDay != 0 {
+		before := tally{askedDay: row.AskedDay, asked: row.Asked}
+		before.ask(t.askedDay, t.asked)
+		row.AskedDay, row.Asked = before.askedDay, before.asked
 	}
 	row.Round = f.job
 	f.room(row)

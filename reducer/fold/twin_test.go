@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
@@ -456,6 +457,12 @@ func (s *slow) domain(key lsm.Key, row schema.Domain,
 		}
 		if f.IP != "" {
 			row.LastAccessed = max(row.LastAccessed, f.StartedAt+int64(f.Duration))
+			if day := time.UnixMilli(f.StartedAt).UTC().Truncate(24 * time.Hour).UnixMilli(); f.Kind != "page" {
+			} else if day > row.AskedDay {
+				row.AskedDay, row.Asked = day, 1
+			} else if day == row.AskedDay {
+				row.Asked++
+			}
 		}
 		policy, _ := schema.PolicyOf(f.Reason)
 		switch {

@@ -22,6 +22,7 @@ const (
 	countMoved    = "moved"    // became due
 	countDeferred = "deferred" // to a slot or the end of a back-off
 	countSlot     = "deferred_slot"
+	countDay      = "deferred_day"
 	countBackoff  = "deferred_backoff"
 	countRefused  = "refused" // and refused_REASON
 )
@@ -143,17 +144,22 @@ func (g *generation) newGroups(ctx context.Context, keys []lsm.Key,
 		duration = g.settings.RoundDuration.D().Milliseconds()
 	}
 	for _, key := range keys {
-		owner[key.Partition].groups[key] = newGroup(key, schema.Domain{}, g.settings, duration)
+		owner[key.Partition].groups[key] = g.newGroup(key, schema.Domain{}, duration)
 	}
 	err := g.tables.domains.Lookup(ctx, keys, func(hit lsm.Hit[schema.Domain]) error {
 		key := keys[hit.Index]
-		owner[key.Partition].groups[key] = newGroup(key, hit.Row, g.settings, duration)
+		owner[key.Partition].groups[key] = g.newGroup(key, hit.Row, duration)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("look up domains: %w", err)
 	}
 	return nil
+}
+
+func (g *generation) newGroup(key lsm.Key, row schema.Domain, duration int64) *group {
+	v := g.sheets.Of(g.settings.GroupByHost, key.Domain, key.Host)
+	return newGroup(key, row, g.settings, v, g.now, duration)
 }
 
 func (g *generation) newHosts(ctx context.Context, keys []lsm.Key,

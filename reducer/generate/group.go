@@ -2,17 +2,25 @@ package generate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
 	"seine/formats/settings"
+	"seine/formats/sheet"
+	"seine/reducer/task"
 )
 
 // slowDelay is the delay in ms beyond which a group gets one URL a round
 // (DESIGN §12).
 const slowDelay = 300_000
+
+// daysMost is how far ahead URLs wait that a day has no room for: the bound may be
+// lifted, and what is due too early only waits once more.
+const daysMost = 30
 
 // group is a politeness group at work: what of the round's time its listed URLs
 // take, and by path prefix which they are.
@@ -24,6 +32,10 @@ type group struct {
 	budget   int64            // ms of the round
 	hosts    map[string]int64 // latency in ms by host
 
+	pages    int64 // URLs that may be listed
+	asked    int64 // pages asked for today
+	perDay   int64 // pages that may be; 0: no bound
+	listed   int64 // URLs
 	used     int64 // ms of the budget that the listed URLs take
 	crowded  bool  // more candidates came than the budget holds
 	prefixes map[string]*prefix
@@ -38,12 +50,22 @@ type prefix struct {
 	costs  []int64
 }
 
-// newGroup sets a group up from its row in domains, the zero row if it has none.
-func newGroup(key lsm.Key, row schema.Domain, s settings.Settings, duration int64) *group {
-	g := &group{key: key, delay: row.Delay, nextSlot: row.NextSlot, backoff: row.BackoffUntil,
+// newGroup sets a group up from its row in domains, the zero row if it has none, and
+// its sheets. now is in ms, duration is the round's.
+func newGroup(key lsm.Key, row schema.Domain, s settings.Settings, v sheet.Values, now,
+	duration int64) *group {
+	g := &group{key: key, nextSlot: row.NextSlot, backoff: row.BackoffUntil,
 		budget: duration, hosts: map[string]int64{}, prefixes: map[string]*prefix{}}
-	if g.delay <= 0 {
-		g.delay = s.Delay.D().Milliseconds()
+	g.delay = v.Manners(s.Delay.D(), time.Duration(row.CrawlDelay)*time.Millisecond).Milliseconds()
+	g.pages, g.perDay = v.Pages(s)
+	if g.pages == 0 {
+		g.pages = math.MaxInt64
+	}
+	if g.perDay > 0 {
+		if row.AskedDay == task.Day(now) {
+			g.asked = min(row.Asked, g.perDay)
+		}
+		g.pages = min(g.pages, g.perDay-g.asked)
 	}
 	if row.Pages >= 50 && 2*row.NearDup > row.Pages {
 		// Its new pages are mostly near-duplicates, as a trap's are: it loses the more the more
@@ -67,11 +89,14 @@ func (g *group) cost(host string) int64 { return max(g.delay+g.hosts[host], 1) }
 func (g *group) admit(n int32, host, url string) (ok bool, evicted int32) {
 	cost := g.cost(host)
 	p := g.prefixes[pathPrefix(host, url)]
-	if g.used == 0 || g.used+cost <= g.budget {
+	if g.listed < g.pages && (g.used == 0 || g.used+cost <= g.budget) {
 		g.list(p, n, cost, host, url)
 		return true, -1
 	}
 	g.crowded = true
+	if g.listed == 0 {
+		return false, -1
+	}
 	count := 0
 	if p != nil {
 		count = len(p.listed)
@@ -85,6 +110,7 @@ func (g *group) admit(n int32, host, url string) (ok bool, evicted int32) {
 	evicted = big.listed[last]
 	big.listed, big.costs = big.listed[:last], big.costs[:last]
 	g.used -= freed
+	g.listed--
 	g.largest = g.largest[:len(g.largest)-1]
 	g.list(p, n, cost, host, url)
 	return true, evicted
@@ -97,6 +123,7 @@ func (g *group) list(p *prefix, n int32, cost int64, host, url string) {
 	}
 	p.listed, p.costs = append(p.listed, n), append(p.costs, cost)
 	g.used += cost
+	g.listed++
 	if len(g.largest) > 0 && len(p.listed) >= len(g.largest[0].listed) {
 		g.largest = nil
 	}
@@ -152,14 +179,22 @@ func (g *group) order() []int32 {
 
 // slot gives away the group's next slot: one cost after those given away
 // before, the first one cost from now. So when the round is over, about as many
-// of the deferred are due as the next one has room for.
-func (g *group) slot(now int64, host string) int64 {
+// of the deferred are due as the next one has room for. With a bound on the pages of
+// a day, it is not before the day whose turn it is: as many on each as it may have.
+func (g *group) slot(now int64, host string) (due int64, why string) {
 	if g.deferred == 0 {
 		g.nextSlot = max(g.nextSlot, now)
 	}
+	before := g.asked + g.listed + g.deferred
 	g.deferred++
 	g.nextSlot += g.cost(host)
-	return g.nextSlot
+	if g.perDay > 0 {
+		day := min(before/g.perDay, daysMost)
+		if start := task.Day(now) + day*task.DayMS; start > g.nextSlot {
+			return start, schema.WhyDay
+		}
+	}
+	return g.nextSlot, schema.WhySlot
 }
 
 // pathPrefix is what a huge domain's share goes round: the host and the first

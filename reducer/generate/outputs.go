@@ -110,12 +110,15 @@ func (g *generation) keep(p *partition) error {
 			return g.out.lists.Add(listed)
 		}
 		g.counts[countDeferred]++
-		g.counts[countSlot]++
 		later := schema.FrontierRow{Partition: row.Partition, Domain: row.Domain, Host: row.Host,
 			URL: row.URL, Priority: row.Priority, Depth: row.Depth, Rank: row.Rank,
-			Ticket: row.Ticket, Why: schema.WhySlot}
+			Ticket: row.Ticket}
 		group := p.groups[g.groupKey(&later)]
-		later.Due = group.slot(g.now, later.Host)
+		if later.Due, later.Why = group.slot(g.now, later.Host); later.Why == schema.WhyDay {
+			g.counts[countDay]++
+		} else {
+			g.counts[countSlot]++
+		}
 		return g.out.deferred.Add(own(&later))
 	})
 }

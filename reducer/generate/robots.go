@@ -19,10 +19,10 @@ import (
 // Parsed files are kept up to a bound of memory and read again beyond it.
 type ruleBook struct {
 	reader *lsm.Reader[schema.Robots]
-	agent  string
-	now    int64 // ms
-	bound  int64 // bytes
-	both   bool  // twins at the other scheme do not matter
+	agent  func(row *schema.FrontierRow) string // the token of its group
+	now    int64                                // ms
+	bound  int64                                // bytes
+	both   bool                                 // twins at the other scheme do not matter
 
 	rules  map[lsm.Key]robotstxt.Rules // Unknown: fetch decides
 	served map[lsm.Key]bool            // authorities that answered, with rules or without
@@ -42,15 +42,17 @@ func (b *ruleBook) learn(ctx context.Context, rows []*schema.FrontierRow) error 
 		b.rules, b.served, b.bytes = map[lsm.Key]robotstxt.Rules{}, map[lsm.Key]bool{}, 0
 	}
 	var keys []lsm.Key
+	agents := map[lsm.Key]string{}
 	for _, row := range rows {
 		key, _ := authorityOf(row)
 		if _, known := b.rules[key]; known {
 			continue
 		}
-		keys = append(keys, key)
+		keys, agents[key] = append(keys, key), b.agent(row)
 		if twin := weburl.SchemeTwin(key.URL); twin != "" && !b.both {
+			agent := agents[key]
 			key.URL = twin
-			keys = append(keys, key)
+			keys, agents[key] = append(keys, key), agent
 		}
 	}
 	keys = distinct(keys)
@@ -67,7 +69,7 @@ func (b *ruleBook) learn(ctx context.Context, rows []*schema.FrontierRow) error 
 		if outcome != robotstxt.Parsed || row.Expires <= b.now {
 			return nil
 		}
-		b.rules[keys[hit.Index]] = robotstxt.RulesOf(outcome, []byte(row.Text), b.agent)
+		b.rules[keys[hit.Index]] = robotstxt.RulesOf(outcome, []byte(row.Text), agents[keys[hit.Index]])
 		b.bytes += ruleFactor * int64(len(row.Text))
 		return nil
 	})
@@ -96,6 +98,12 @@ func (b *ruleBook) forbids(row *schema.FrontierRow) string {
 func authorityOf(row *schema.FrontierRow) (key lsm.Key, path string) {
 	authority, path := weburl.CutAuthority(row.URL)
 	return lsm.Key{Partition: uint16(row.Partition), Domain: row.Domain, URL: authority}, path
+}
+
+// agent is the token by which robots.txt of a row's group names us.
+func (g *generation) agent(row *schema.FrontierRow) string {
+	v := g.sheets.Of(g.settings.GroupByHost, row.Domain, row.Host)
+	return v.Named(g.settings.Agent)
 }
 
 // robots looks up what decides over the rows of a batch that are live.

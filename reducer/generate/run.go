@@ -9,6 +9,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/taskend"
 	"seine/jobs"
 	"seine/reducer/task"
@@ -53,6 +54,7 @@ type generation struct {
 	settings settings.Settings
 	manifest *lsm.Manifest
 	scope    *scope.Scope
+	sheets   *sheet.Table
 	blocks   *settings.Blocklist
 	quotas   []int64
 	limits   []int64
@@ -83,11 +85,14 @@ func open(ctx context.Context, e task.Env, t jobs.Task) (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if g.sheets, err = e.Sheets(ctx, g.settings); err != nil {
+		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
+	}
 	if g.blocks, err = settings.NewBlocklist(g.settings.Blocks, g.now); err != nil {
 		return nil, err
 	}
 	g.tables = openTables(e, g.manifest, g.settings, g.round.TopN)
-	g.rules = &ruleBook{reader: g.tables.robots, agent: g.settings.Agent, now: g.now,
+	g.rules = &ruleBook{reader: g.tables.robots, agent: g.agent, now: g.now,
 		bound: e.Memory() / 16, both: g.settings.BothSchemes,
 		rules: map[lsm.Key]robotstxt.Rules{}, served: map[lsm.Key]bool{}}
 	g.quotas = Quotas(g.manifest, g.asOf, g.round.TopN, g.round.DueNow)
@@ -133,8 +138,9 @@ func (g *generation) close() {
 	}
 }
 
-// takes says whether a round takes the row now, if it is live.
+// takes says whether a round takes the row now, if it is live. What waits for another
+// day is not taken before it, however urgent the rest is.
 func (g *generation) takes(row *schema.FrontierRow) bool {
 	return row.Due <= g.asOf ||
-		g.round.DueNow && row.Ticket <= int64(g.round.DueTicket)
+		g.round.DueNow && row.Ticket <= int64(g.round.DueTicket) && row.Why != schema.WhyDay
 }

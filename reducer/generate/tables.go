@@ -35,8 +35,8 @@ func openTables(e task.Env, m *lsm.Manifest, s settings.Settings, wanted int64) 
 		twins: lsm.URLs().NewReader(e.Opener(wanted, m.Known), m.Tables[schema.URLs], lsm.LookupOptions{
 			Columns: []string{"reason", "queued"}, Stats: e.Stats}),
 		domains: lsm.Domains().NewReader(e.Open, m.Tables[schema.Domains], lsm.LookupOptions{
-			Columns: []string{"delay_ms", "backoff_until", "next_slot", "pages",
-				"near_duplicates"}, Stats: e.Stats}),
+			Columns: []string{"crawl_delay_ms", "backoff_until", "next_slot", "pages",
+				"near_duplicates", "asked_day", "asked"}, Stats: e.Stats}),
 		hosts: lsm.Hosts().NewReader(e.Open, m.Tables[schema.Hosts], lsm.LookupOptions{
 			Columns: []string{"latency_ms"}, Stats: e.Stats}),
 		robots: lsm.RobotsTable().NewReader(e.Open, m.Tables[schema.RobotsT], lsm.LookupOptions{

@@ -43,6 +43,9 @@ func randomSpec(r *rand.Rand) (jobs.Spec, settings.Settings) {
 	s := settings.Settings{Scope: "any", GroupByHost: r.IntN(4) == 0,
 		Delay: settings.Duration(time.Duration(1+r.IntN(3)) * time.Second)}
 	if r.IntN(3) == 0 {
+		s.PagesRound, s.PagesDay = r.Int64N(4), []int64{0, 4, 10}[r.IntN(3)]
+	}
+	if r.IntN(3) == 0 {
 		s.Rules = []string{"-prefix:d1.test/a/", "-regexp:p7$"}
 	}
 	if r.IntN(3) == 0 {

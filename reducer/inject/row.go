@@ -2,7 +2,6 @@ package inject
 
 import (
 	"seine/formats/schema"
-	"seine/formats/settings"
 	"seine/jobs"
 	"seine/reducer/task"
 )
@@ -35,23 +34,25 @@ func origin(l *line) string {
 }
 
 // fresh is the row of a URL that nobody knew.
-func fresh(l *line, spec *jobs.Spec, s settings.Settings) change {
+func (i *injection) fresh(l *line) change {
+	spec := &i.task.Spec
 	row := schema.URL{Partition: l.Partition, Domain: l.Domain, Host: l.Host, URL: l.URL,
 		CrawlStatus: schema.Pending, Seed: origin(l), UserSignal: signal(l),
 		DiscoveredAt: spec.Now, NextCrawl: spec.Now, Why: schema.WhyNew}
-	row.Priority = priority(&row, s, true)
+	row.Priority = i.priority(&row, true)
 	queue(&row, spec)
 	return change{row: row, queued: true, isNew: true, ticket: true}
 }
 
 // update is what a seed makes of a known URL; false if it changes nothing.
-func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (change, bool) {
+func (i *injection) update(old schema.URL, l *line) (change, bool) {
+	spec := &i.task.Spec
 	if l.Removed {
-		return removed(old, spec, s)
+		return i.removed(old)
 	}
 	row := old
 	row.Depth, row.Seed, row.UserSignal = 0, origin(l), signal(l)
-	row.Priority = priority(&row, s, true)
+	row.Priority = i.priority(&row, true)
 	c := change{ticket: old.Queued == 0}
 	switch {
 	case spec.Inject.Now:
@@ -84,12 +85,12 @@ func update(old schema.URL, l *line, spec *jobs.Spec, s settings.Settings) (chan
 // removed is a known URL that is no seed any more: it loses the person's signal
 // and waits as it did. When its turn comes, scope and rules decide over it as
 // over any other.
-func removed(old schema.URL, spec *jobs.Spec, s settings.Settings) (change, bool) {
+func (i *injection) removed(old schema.URL) (change, bool) {
 	row := old
 	row.UserSignal = 0
-	row.Priority = priority(&row, s, false)
+	row.Priority = i.priority(&row, false)
 	changed := row != old
-	row.Round = int64(spec.Job)
+	row.Round = int64(i.task.Spec.Job)
 	return change{row: row}, changed
 }
 
@@ -114,8 +115,9 @@ func queue(row *schema.URL, spec *jobs.Spec) {
 }
 
 // priority is a URL's, as a seed or without a person's word for it.
-func priority(row *schema.URL, s settings.Settings, seed bool) float32 {
-	return task.Priority(s, task.Facts{Depth: row.Depth, Inlinks: row.Inlinks, Seed: seed,
+func (i *injection) priority(row *schema.URL, seed bool) float32 {
+	return task.Priority(i.settings, task.Facts{Depth: row.Depth, Inlinks: row.Inlinks, Seed: seed,
 		HomePage: task.HomePage(row.URL), UserSignal: row.UserSignal,
+		Boost:     task.SheetsOf(i.sheets, row.URL).Boost,
 		Freshness: task.Freshness(row.LastCrawled != 0, row.Visits, row.Changes)})
 }

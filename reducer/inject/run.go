@@ -11,6 +11,7 @@ import (
 	"seine/formats/lsm"
 	"seine/formats/schema"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/taskend"
 	"seine/jobs"
 	"seine/reducer/task"
@@ -50,12 +51,16 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 	if err != nil {
 		return nil, err
 	}
+	sheets, err := e.Sheets(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
+	}
 	out, err := newOutputs(e, t)
 	if err != nil {
 		return nil, err
 	}
 	defer out.abort()
-	i := &injection{env: e, task: t, settings: s, manifest: m, out: out,
+	i := &injection{env: e, task: t, settings: s, sheets: sheets, manifest: m, out: out,
 		end: &taskend.Reduce{Format: taskend.Format, Range: t.Range, Counts: map[string]int64{}}}
 	if err := i.all(ctx, lines); err != nil {
 		return nil, err
@@ -68,6 +73,7 @@ type injection struct {
 	env      task.Env
 	task     jobs.Task
 	settings settings.Settings
+	sheets   *sheet.Table
 	manifest *lsm.Manifest
 	out      *outputs
 	end      *taskend.Reduce
@@ -150,7 +156,7 @@ func (i *injection) batch(ctx context.Context, batch []line) error {
 			if batch[next].Removed {
 				continue // nobody knew it
 			}
-			c := fresh(&batch[next], &i.task.Spec, i.settings)
+			c := i.fresh(&batch[next])
 			if err := i.write(c, nil); err != nil {
 				return err
 			}
@@ -163,7 +169,7 @@ func (i *injection) batch(ctx context.Context, batch []line) error {
 				return err
 			}
 			next++
-			c, changed := update(hit.Row, &batch[hit.Index], &i.task.Spec, i.settings)
+			c, changed := i.update(hit.Row, &batch[hit.Index])
 			if !changed {
 				i.end.Counts[countSame]++
 				return nil

@@ -6,6 +6,7 @@ import (
 
 	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/reducer/task"
 )
 
 // tally is what seeds change in the counts of a politeness group and a host.
@@ -72,8 +73,10 @@ func (i *injection) domains(ctx context.Context, tallies []tally) error {
 		}
 		if n := len(keys); n == 0 || keys[n-1] != key {
 			keys = append(keys, key)
+			v := i.sheets.Of(i.settings.GroupByHost, key.Domain, key.Host)
+			delay, why := task.Delay(i.settings, v, 0)
 			rows = append(rows, schema.Domain{Partition: t.partition, Domain: t.domain,
-				Host: key.Host, Delay: i.settings.Delay.D().Milliseconds(), DelayWhy: "default"})
+				Host: key.Host, Delay: delay, DelayWhy: why})
 		}
 		row := &rows[len(rows)-1]
 		row.Known, row.Pending = row.Known+t.known, row.Pending+t.pending

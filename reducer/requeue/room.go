@@ -67,10 +67,14 @@ func (r *requeueing) roomIn(ctx context.Context, part layout.Range) error {
 // full and keep some back.
 func (r *requeueing) rooms(ctx context.Context, part layout.Range) (map[lsm.Key]int64, error) {
 	rooms := map[lsm.Key]int64{}
-	most := int64(r.settings.MaxOutstanding)
 	err := lsm.Domains().ScanStats(ctx, r.env.Open, r.manifest.Tables[schema.Domains], part,
 		[]string{"pending", "held"}, r.env.RowStats(), func(row *schema.Domain, _ []lsm.Ref) error {
-			if waits := row.Pending - row.Held; row.Held > 0 && waits <= most/2 {
+			if row.Held == 0 {
+				return nil
+			}
+			v := r.sheets.Of(r.settings.GroupByHost, row.Domain, row.Host)
+			most := v.Room(r.settings)
+			if waits := row.Pending - row.Held; waits <= most/2 {
 				rooms[lsm.Key{Partition: part.Lo, Domain: strings.Clone(row.Domain),
 					Host: strings.Clone(row.Host)}] = most - waits
 			}

@@ -12,6 +12,7 @@ import (
 	"seine/formats/rowfile"
 	"seine/formats/schema"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/taskend"
 	"seine/jobs"
 	"seine/reducer/task"
@@ -41,6 +42,7 @@ type requeueing struct {
 	env      task.Env
 	task     jobs.Task
 	settings settings.Settings
+	sheets   *sheet.Table
 	manifest *lsm.Manifest
 	due      int64 // ms
 	out      *outputs
@@ -53,6 +55,9 @@ func run(ctx context.Context, e task.Env, t jobs.Task) (*taskend.Reduce, error) 
 		end: &taskend.Reduce{Format: taskend.Format, Range: t.Range, Counts: map[string]int64{}}}
 	var err error
 	if r.settings, err = e.Settings(ctx, t.Spec.Settings); err != nil {
+		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
+	}
+	if r.sheets, err = e.Sheets(ctx, r.settings); err != nil {
 		return nil, fmt.Errorf("settings %d: %w", t.Spec.Settings, err)
 	}
 	if r.manifest, err = e.Snapshot(ctx, t.Spec.Base); err != nil {

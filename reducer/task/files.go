@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 
 	"seine/formats/layout"
 	"seine/formats/names"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 )
 
 // Files are the files that settings name, read from the store once a process. They
@@ -19,8 +21,9 @@ import (
 // once no task holds it.
 type Files struct {
 	mu      sync.Mutex
-	version uint64                 // the newest asked for
-	lists   map[string]*names.List // by digest
+	version uint64                  // the newest asked for
+	lists   map[string]*names.List  // by digest
+	sheets  map[string]*sheet.Table // by digest
 }
 
 // lists are the lists of the settings' "file:" rules, by path.
@@ -29,37 +32,63 @@ func (e Env) lists(ctx context.Context, s settings.Settings) (map[string]*names.
 	if len(paths) == 0 {
 		return nil, nil
 	}
+	files := e.lock(s)
+	defer files.mu.Unlock()
+	lists := make(map[string]*names.List, len(paths))
+	for _, path := range paths {
+		var err error
+		if lists[path], err = kept(ctx, e, s, files.lists, settings.ListName(path), names.New); err != nil {
+			return nil, err
+		}
+	}
+	return lists, nil
+}
+
+// Sheets are the sheets of the settings; nil where they name none.
+func (e Env) Sheets(ctx context.Context, s settings.Settings) (*sheet.Table, error) {
+	if s.Sheets == "" {
+		return nil, nil
+	}
+	files := e.lock(s)
+	defer files.mu.Unlock()
+	return kept(ctx, e, s, files.sheets, settings.SheetsName(s.Sheets), sheet.Open)
+}
+
+// lock takes the files, also while they are read: two tasks must not read the same.
+func (e Env) lock(s settings.Settings) *Files {
 	files := e.Files
 	if files == nil {
 		files = &Files{}
 	}
-	files.mu.Lock() // also while reading: two tasks must not read the same
-	defer files.mu.Unlock()
-	files.retire(s)
-	lists := make(map[string]*names.List, len(paths))
-	for _, path := range paths {
-		file, ok := s.Files[settings.ListName(path)]
-		if !ok {
-			return nil, fmt.Errorf("the settings name the file %s and do not keep it: "+
-				"`seine settings set rules=...` reads it", path)
-		}
-		list := files.lists[file.Digest]
-		if list == nil {
-			text, err := e.file(ctx, file)
-			if err == nil {
-				list, err = names.New(text)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("the list %s: %w", path, err)
-			}
-			if files.lists == nil {
-				files.lists = map[string]*names.List{}
-			}
-			files.lists[file.Digest] = list
-		}
-		lists[path] = list
+	files.mu.Lock()
+	if files.lists == nil {
+		files.lists, files.sheets = map[string]*names.List{}, map[string]*sheet.Table{}
 	}
-	return lists, nil
+	files.retire(s)
+	return files
+}
+
+// kept is a file that settings name, made by open of what the store keeps of it.
+func kept[T any](ctx context.Context, e Env, s settings.Settings, have map[string]*T, name string,
+	open func([]byte) (*T, error)) (*T, error) {
+	file, ok := s.Files[name]
+	if !ok {
+		return nil, fmt.Errorf("the settings name %s and do not keep it: set it again "+
+			"(`seine settings set`), which reads the file", name)
+	}
+	if made := have[file.Digest]; made != nil {
+		return made, nil
+	}
+	text, err := e.file(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	made, err := open(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	have[file.Digest] = made
+	return made, nil
 }
 
 // retire lets go what a version newer than those before does not name.
@@ -72,11 +101,8 @@ func (f *Files) retire(s settings.Settings) {
 	for _, file := range s.Files {
 		named[file.Digest] = true
 	}
-	for digest := range f.lists {
-		if !named[digest] {
-			delete(f.lists, digest)
-		}
-	}
+	maps.DeleteFunc(f.lists, func(digest string, _ *names.List) bool { return !named[digest] })
+	maps.DeleteFunc(f.sheets, func(digest string, _ *sheet.Table) bool { return !named[digest] })
 }
 
 // file reads what the store keeps of a file.

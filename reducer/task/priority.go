@@ -44,10 +44,11 @@ type Facts struct {
 	Suspicion  float32 // [0,1]: how much the URL looks like a trap
 	UserSignal float32 // [0,1]: what a person said of it; 0: nothing
 	Freshness  float32 // [0,1]: Freshness(…)
+	Boost      float64 // [-1,1]: of its sheet
 }
 
-// Priority = (w1·importance + w2·freshness + w3·user signal) ÷ (w1+w2+w3), in
-// [0,1] (REQUIREMENTS R17).
+// Priority = (w1·importance + w2·freshness + w3·user signal) ÷ (w1+w2+w3) + boost,
+// in [0,1] (REQUIREMENTS R17, R43).
 func Priority(s settings.Settings, f Facts) float32 {
 	w1, w2, w3 := s.WeightImportance, s.WeightFreshness, s.WeightSignal
 	total := w1 + w2 + w3
@@ -58,7 +59,7 @@ func Priority(s settings.Settings, f Facts) float32 {
 	// same bits.
 	sum := float64(w1*Importance(f)) + float64(w2*unit(float64(f.Freshness)))
 	sum = float64(sum) + float64(w3*unit(float64(f.UserSignal)))
-	return float32(unit(sum / total))
+	return float32(unit(float64(sum/total) + f.Boost))
 }
 
 // Importance estimates how much a URL matters from where it stands: 1 for

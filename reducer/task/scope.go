@@ -13,6 +13,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/weburl"
 )
 
@@ -36,18 +37,43 @@ func (e Env) Scope(ctx context.Context, m *lsm.Manifest, s settings.Settings, r 
 	if err != nil {
 		return nil, fmt.Errorf("settings %d: %w", s.Version, err)
 	}
-	depth := s.MaxDepth
-	if maxDepth > 0 && maxDepth < depth {
-		depth = maxDepth
+	sheets, err := e.Sheets(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("settings %d: %w", s.Version, err)
+	}
+	within := func(depth int) int {
+		if maxDepth > 0 && maxDepth < depth {
+			return maxDepth
+		}
+		return depth
 	}
 	urls, origins := termsOf(seeds, s, maxDepth)
-	decide, err := scope.New(scope.Config{Scope: s.Scope, Seeds: urls, Origins: origins, Rules: rules,
+	config := scope.Config{Scope: s.Scope, Seeds: urls, Origins: origins, Rules: rules,
 		Lists: lists, Limits: scope.Limits{Length: s.MaxURLLength, Segments: s.MaxSegments,
-			Params: s.MaxParams, RepeatedRuns: s.MaxRepeats, Depth: depth}}, e.Suffixes)
+			Params: s.MaxParams, RepeatedRuns: s.MaxRepeats, Depth: within(s.MaxDepth)}}
+	if depth := DepthOf(sheets); depth != nil {
+		config.Depth = func(u weburl.Normal) (int, bool) {
+			limit, ok := depth(u)
+			return within(limit), ok
+		}
+	}
+	decide, err := scope.New(config, e.Suffixes)
 	if err != nil {
 		return nil, fmt.Errorf("settings %d: %w", s.Version, err)
 	}
 	return decide, nil
+}
+
+// DepthOf gives the limits of hops that sheets set, as scope.Config takes them; nil
+// where there are no sheets.
+func DepthOf(sheets *sheet.Table) func(u weburl.Normal) (limit int, ok bool) {
+	if sheets == nil {
+		return nil
+	}
+	return func(u weburl.Normal) (int, bool) {
+		v := sheets.For(u)
+		return v.Depth, v.Has(sheet.Depth)
+	}
 }
 
 // termsOf tells the seeds that have terms of their own from the others.

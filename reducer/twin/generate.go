@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"seine/formats/layout"
 	"seine/formats/lsm"
@@ -77,6 +78,7 @@ type share struct {
 	budget int64
 	listed []*keptRow
 	full   bool
+	pages  int64
 }
 
 type keptRow struct {
@@ -94,7 +96,7 @@ type candidate struct {
 
 func (g *generate) takes(row *schema.FrontierRow) bool {
 	return row.Due <= g.asOf ||
-		g.spec.Round.DueNow && row.Ticket <= int64(g.spec.Round.DueTicket)
+		g.spec.Round.DueNow && row.Why != schema.WhyDay && row.Ticket <= int64(g.spec.Round.DueTicket)
 }
 
 func (g *generate) partition(quota, limit int64) {
@@ -272,9 +274,8 @@ func (g *generate) group(row *schema.FrontierRow) *share {
 	}
 	group := &share{row: g.w.Domains[key], budget: g.spec.Round.Duration}
 	group.row.Partition, group.row.Domain, group.row.Host = row.Partition, key.Domain, key.Host
-	if group.row.Delay == 0 {
-		group.row.Delay = g.settings.Delay.D().Milliseconds()
-	}
+	group.row.Delay = max(g.settings.Delay.D().Milliseconds(), group.row.CrawlDelay)
+	group.pages = g.pages(&group.row)
 	if fresh := group.row.Pages - group.row.NearDup; group.row.Pages >= 50 &&
 		fresh < group.row.NearDup {
 		group.budget = 2 * group.budget * max(fresh, 0) / group.row.Pages
@@ -285,6 +286,38 @@ func (g *generate) group(row *schema.FrontierRow) *share {
 	g.groups[key] = group
 	g.order = append(g.order, key)
 	return group
+}
+
+// askedToday is how many pages of a group were asked for today.
+func (g *generate) askedToday(row *schema.Domain) int64 {
+	if time.UnixMilli(row.AskedDay).Equal(time.UnixMilli(g.spec.Now).Truncate(24 * time.Hour)) {
+		return min(row.Asked, g.settings.PagesDay)
+	}
+	return 0
+}
+
+// pages is how many URLs of a group the round may have.
+func (g *generate) pages(row *schema.Domain) int64 {
+	most := int64(1) << 60
+	if n := g.settings.PagesRound; n > 0 {
+		most = n
+	}
+	if n := g.settings.PagesDay; n > 0 {
+		most = min(most, n-g.askedToday(row))
+	}
+	return most
+}
+
+// later is when the group has room for one more that waits, behind given others.
+func (g *generate) later(group *share, slot, given int64) (due int64, why string) {
+	if n := g.settings.PagesDay; n > 0 {
+		days := (g.askedToday(&group.row) + int64(len(group.listed)) + given) / n
+		midnight := time.UnixMilli(g.spec.Now).Truncate(24 * time.Hour)
+		if day := midnight.AddDate(0, 0, int(min(days, 30))).UnixMilli(); day > slot {
+			return day, schema.WhyDay
+		}
+	}
+	return slot, schema.WhySlot
 }
 
 // keep lists a URL if there is room, or if its path prefix has fewer than
@@ -299,8 +332,11 @@ func (g *generate) keep(group *share, row *schema.FrontierRow, url *schema.URL) 
 		used += l.cost
 		count[l.prefix]++
 	}
-	if len(group.listed) > 0 && used+k.cost > group.budget {
+	if int64(len(group.listed)) >= group.pages || len(group.listed) > 0 && used+k.cost > group.budget {
 		group.full = true
+		if len(group.listed) == 0 {
+			return
+		}
 		most := 0
 		for _, n := range count {
 			most = max(most, n)
@@ -350,17 +386,19 @@ func (g *generate) finish() {
 			g.out.Lists = append(g.out.Lists, k.list)
 		}
 		next := max(group.row.NextSlot, g.spec.Now)
-		deferred := false
+		deferred, given := false, int64(0)
 		for _, k := range g.kept {
 			if k.group != group || k.listed {
 				continue
 			}
 			deferred = true
 			next += k.cost
+			due, why := g.later(group, next, given)
+			given++
 			l := &k.list
 			g.out.Deferred = append(g.out.Deferred, schema.FrontierRow{Partition: l.Partition,
 				Domain: l.Domain, Host: l.Host, URL: l.URL, Priority: l.Priority, Depth: l.Depth,
-				Due: next, Rank: l.Rank, Ticket: l.Ticket, Why: schema.WhySlot})
+				Due: due, Rank: l.Rank, Ticket: l.Ticket, Why: why})
 		}
 		if deferred {
 			g.out.Slots = append(g.out.Slots, schema.Domain{Partition: group.row.Partition,

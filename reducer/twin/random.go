@@ -46,7 +46,8 @@ func Random(r *rand.Rand) *World {
 func (w *World) randomDomain(r *rand.Rand, d int, runs []Run) {
 	domain := fmt.Sprintf("d%d.test", d)
 	row := schema.Domain{Partition: partition(domain), Domain: domain,
-		Delay: []int64{0, 200, 1000, 10_000, 400_000}[r.IntN(5)]}
+		CrawlDelay: []int64{0, 200, 1000, 10_000, 400_000}[r.IntN(5)]}
+	row.AskedDay, row.Asked = (Now/86_400_000-int64(d%2))*86_400_000, int64(5*d%12)
 	if r.IntN(4) == 0 {
 		row.NextSlot = Now + r.Int64N(100_000) - 50_000
 	}
