@@ -292,7 +292,7 @@ func (f *fetcher) createWARC(_ *chunk) (*warcOutput, error) {
 		return nil, errors.Join(err, out.file.Close())
 	}
 	info := warc.Info{Filename: name, Operator: f.set.Contact, Contact: f.set.Contact,
-		Software: f.env.Software, UserAgent: agent(f.env.Software, f.set.Contact),
+		Software: f.env.Software, UserAgent: agent(f.env.Software, f.set.Agent, f.set.Contact),
 		Robots: "obey (RFC 9309)", SettingsVersion: fmt.Sprint(f.set.Version)}
 	if _, _, err := w.Write(info.Record("", f.started.UTC())); err != nil {
 		return nil, errors.Join(fmt.Errorf("write %s: %w", name, err), out.file.Close())

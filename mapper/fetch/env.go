@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net/netip"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"seine/formats/rowfile"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/weburl"
 	"seine/jobs"
 	"seine/mapper/http1"
@@ -40,6 +40,8 @@ type Env struct {
 	Snapshot func(ctx context.Context, n uint64) (*lsm.Manifest, error)
 	Settings func(ctx context.Context, version uint64) (settings.Settings, error)
 	Scope    func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error)
+	// Sheets reads the sheets that settings name; nil: none are used.
+	Sheets   func(ctx context.Context, s settings.Settings) (*sheet.Table, error)
 	Suffixes *weburl.Suffixes
 
 	Resolver Resolver
@@ -96,18 +98,10 @@ func (e Env) filled() Env {
 // settings say: five requests a second are more than a stranger's server owes.
 const publicFloor = 200 * time.Millisecond
 
-// agent is the User-Agent: honest, with the contact.
-func agent(software, contact string) string {
-	if contact == "" {
-		return software
-	}
-	return fmt.Sprintf("%s (+%s)", software, contact)
-}
-
 // client makes the HTTP client of a task.
 func (e Env) client(s settings.Settings) *http1.Client {
 	return http1.New(http1.Settings{
-		Agent:            agent(e.Software, s.Contact),
+		Agent:            agent(e.Software, s.Agent, s.Contact),
 		MaxHeader:        int(s.MaxHeader),
 		MaxBody:          s.MaxBody,
 		MinRate:          s.MinRate,

@@ -102,8 +102,9 @@ func (f *fetcher) try(ctx context.Context, u weburl.Normal, header http1.Header,
 		Target: u.Path, Header: header, Pool: u.Scheme + "://" + u.Authority + " " + e.addr.String(),
 		Gate: f.lease.Gate, Pace: f.pace(&o.Fetch)}
 	if o.Fetch.Kind == kindSitemap {
-		req.MaxBody = maxSitemapBytes
+		req.MaxBody = max(maxSitemapBytes, f.set.MaxBody)
 	}
+	f.dress(req, u, o.Fetch.Kind)
 	var err error
 	if x.response, err = f.client.Do(ctx, req); err != nil {
 		f.failed(ctx, x, err, &o.Fetch)
@@ -149,8 +150,8 @@ func (f *fetcher) addresses(ctx context.Context, u weburl.Normal, o *outcome,
 			return nil
 		}
 	}
-	if slices.ContainsFunc(usable, isPublic) && f.handles.Load().delay < publicFloor {
-		g := group(f.set.GroupByHost, o.Fetch.Domain, o.Fetch.Host)
+	g := group(f.set.GroupByHost, o.Fetch.Domain, o.Fetch.Host)
+	if slices.ContainsFunc(usable, isPublic) && f.delay(g) < publicFloor {
 		f.runner.With(func(q *polite.Queue[int32]) { q.SetDelay(g, publicFloor) })
 	}
 	return usable

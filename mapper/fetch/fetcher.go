@@ -13,6 +13,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/tasklog"
 	"seine/formats/weburl"
 	"seine/jobs"
@@ -28,6 +29,7 @@ type fetcher struct {
 	task     jobs.Task
 	set      settings.Settings
 	scope    *scope.Scope
+	sheets   *sheet.Table
 	allow    []netip.Prefix
 	lease    *worker.Lease
 	progress *worker.Progress
@@ -79,10 +81,13 @@ func newFetcher(ctx context.Context, e Env, t jobs.Task, lease *worker.Lease,
 	if f.scope, err = e.Scope(ctx, t.Spec); err != nil {
 		return nil, err
 	}
+	if f.sheets, err = e.readSheets(ctx, f.set); err != nil {
+		return nil, err
+	}
 	if f.allow, err = f.set.Networks(); err != nil {
 		return nil, err
 	}
-	h, err := newHandles(t.Spec.Settings, f.set.Live(), 0, f.started)
+	h, err := newHandles(t.Spec.Settings, f.set.Live(), []pace{{f.set.Delay.D(), f.sheets}}, f.started)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +146,6 @@ func (f *fetcher) recover() error {
 
 // fill makes the queue: every row without an outcome, by group.
 func (f *fetcher) fill(base known, later bool) {
-	h := f.handles.Load()
 	q := polite.New[int32](polite.Settings{HardStop: fromMS(f.task.Deadline)})
 	f.recall(base)
 	// Delays that robots.txt asked for hold from the first request on.
@@ -150,13 +154,13 @@ func (f *fetcher) fill(base known, later bool) {
 		asked[a.group] = max(asked[a.group], f.delayOf(a))
 	}
 	suspects := f.task.Suspects
-	restored := map[string]bool{}
+	delays := map[string]time.Duration{}
 	for i := range f.rows {
 		row := &f.rows[i]
 		g := f.groupOf(row)
-		if !restored[g] {
-			restored[g] = true
-			q.Restore(g, f.groupState(base, g, asked[g], later))
+		if _, restored := delays[g]; !restored {
+			delays[g] = f.delay(g)
+			q.Restore(g, f.groupState(base, g, max(asked[g], delays[g]), later))
 		}
 		switch {
 		case f.sealed.ids[row.URL]:
@@ -164,7 +168,7 @@ func (f *fetcher) fill(base known, later bool) {
 		case slices.Contains(suspects, row.URL):
 			f.setAside(i)
 		default:
-			q.Add(g, time.Time{}, h.delay, int32(i))
+			q.Add(g, time.Time{}, delays[g], int32(i))
 		}
 	}
 	q.Close()
@@ -198,11 +202,13 @@ func (f *fetcher) groupOf(row *schema.List) string {
 	return group(f.set.GroupByHost, f.env.Suffixes.Domain(u.Host), u.Host)
 }
 
-// groupState joins what the settings, robots.txt, the snapshot and the log say of
-// a group. A later attempt waits one whole delay: the one before may have asked
-// just now.
-func (f *fetcher) groupState(base known, g string, asked time.Duration, later bool) polite.State {
-	s := stateOf(base.groups[g], max(asked, f.handles.Load().delay))
+// groupState joins what the settings and robots.txt ask for, a delay, with what the
+// snapshot and the log say of a group. A later attempt waits one whole delay: the one
+// before may have asked just now.
+func (f *fetcher) groupState(base known, g string, delay time.Duration, later bool) polite.State {
+	row := base.groups[g]
+	row.CrawlDelay = f.heeded(g, time.Duration(row.CrawlDelay)*time.Millisecond).Milliseconds()
+	s := stateOf(row, delay)
 	if later {
 		s.NextSlot = latest(s.NextSlot, f.started.Add(s.Delay))
 	}

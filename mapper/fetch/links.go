@@ -7,15 +7,18 @@ import (
 
 	"seine/formats/schema"
 	"seine/formats/scope"
+	"seine/formats/sheet"
 	"seine/formats/weburl"
 	"seine/mapper/extract"
 )
 
 // linksOf gives each link of a page its verdict, behind those that the outcome has.
-func (f *fetcher) linksOf(o *outcome, p *extract.Page) []link {
+// A sheet that forbids to follow is as good as the page's own word.
+func (f *fetcher) linksOf(o *outcome, p *extract.Page, v *sheet.Values) []link {
+	embeds, kept := f.embeds(v), v.Has(sheet.Follow) && !v.Follow
 	links := slices.Grow(o.links, len(p.Links))
 	for _, found := range p.Links {
-		noFollow := p.NoFollow || found.HasRel("nofollow")
+		noFollow := kept || p.NoFollow || found.HasRel("nofollow")
 		if found.Kind == extract.KindCanonical {
 			noFollow = false // it says what the page itself is
 		}
@@ -24,11 +27,14 @@ func (f *fetcher) linksOf(o *outcome, p *extract.Page) []link {
 		case found.Refused != "":
 			l = f.bare(o, found.Kind)
 			l.Verdict = refusal(found.Refused)
-		case !extract.Followed(found.Kind, f.set.Embeds):
+		case !extract.Followed(found.Kind, embeds):
 			l = f.bare(o, found.Kind)
 			l.Verdict, l.DstURL = schema.LinkEmbed, bounded(found.URL, f.set.MaxURLLength)
 		default:
 			l = f.link(o, found.URL, found.Kind, o.Source.Depth+1, noFollow)
+			if kept && l.Verdict == schema.LinkNoFollow {
+				l.Rule = "sheet " + sheet.Follow.String() + "=false"
+			}
 		}
 		l.Anchor, l.Rel = found.Anchor, bounded(found.Rel, 256)
 		if found.Href != l.DstURL {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"seine/formats/schema"
@@ -21,7 +22,7 @@ import (
 // their place.
 type handles struct {
 	version uint64
-	delay   time.Duration    // of the task's version or a newer one, the longest
+	paces   []pace           // of the task's version and of newer ones
 	all     []settings.Block // also those that have expired
 	blocks  *settings.Blocklist
 }
@@ -33,16 +34,15 @@ const (
 	readTimeout = 5 * time.Second
 )
 
-// newHandles makes the live part of a version hold at now, with a delay that
-// held before.
-func newHandles(version uint64, live settings.Live, delay time.Duration, now time.Time) (*handles,
+// newHandles makes the live part of a version hold at now, with the delays that have
+// held so far.
+func newHandles(version uint64, live settings.Live, paces []pace, now time.Time) (*handles,
 	error) {
 	blocks, err := settings.NewBlocklist(live.Blocks, toMS(now))
 	if err != nil {
 		return nil, fmt.Errorf("version %d: %w", version, err)
 	}
-	return &handles{version: version, delay: max(delay, live.Delay), all: live.Blocks,
-		blocks: blocks}, nil
+	return &handles{version: version, paces: paces, all: live.Blocks, blocks: blocks}, nil
 }
 
 // follow obeys the orders that come, until ctx ends.
@@ -118,22 +118,30 @@ func (f *fetcher) release(deadline int64) time.Time {
 // expired.
 func (f *fetcher) read(ctx context.Context, version uint64) error {
 	old := f.handles.Load()
-	live := settings.Live{Blocks: old.all}
+	live, paces := settings.Live{Blocks: old.all}, old.paces
 	at := fromMS(old.blocks.Expires())
 	switch {
 	case version > old.version:
 		reading, cancel := context.WithTimeout(ctx, readTimeout)
 		set, err := f.env.Settings(reading, version)
+		var newer pace
+		if err == nil {
+			newer.delay = set.Delay.D()
+			newer.sheets, err = f.env.readSheets(reading, set)
+		}
 		cancel()
 		if err != nil {
 			return err
 		}
 		live = set.Live()
+		if !slices.Contains(paces, newer) {
+			paces = append(slices.Clone(paces), newer)
+		}
 		f.env.Bandwidth.SetRates(live.Bandwidth, live.DomainBandwidth)
 	case at.IsZero() || time.Now().Before(at):
 		return nil
 	}
-	h, err := newHandles(max(version, old.version), live, old.delay, time.Now())
+	h, err := newHandles(max(version, old.version), live, paces, time.Now())
 	if err != nil {
 		return err
 	}
@@ -149,8 +157,8 @@ func (f *fetcher) read(ctx context.Context, version uint64) error {
 	for _, fl := range cut {
 		fl.cancel(&blockedError{*h.blocks.Find(fl.asks)})
 	}
-	if h.delay > old.delay {
-		f.runner.With(func(q *polite.Queue[int32]) { q.RaiseDelays(h.delay) })
+	if len(paces) > len(old.paces) {
+		f.runner.With(func(q *polite.Queue[int32]) { q.RaiseDelays(f.delay) })
 	}
 	f.refuseBlocked(ctx, h)
 	return nil

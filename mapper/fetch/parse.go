@@ -38,17 +38,18 @@ func (f *fetcher) parse(row *schema.List, u weburl.Normal, x *answer, o *outcome
 		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)
 		return
 	}
+	v := f.sheets.For(u)
 	page := extract.Extract(extract.Input{URL: u.URL, ContentType: contentType(r),
-		Header: r.Header.Values, Token: f.set.Agent, Body: body, Truncated: r.Truncated != ""},
+		Header: r.Header.Values, Token: v.Named(f.set.Agent), Body: body, Truncated: r.Truncated != ""},
 		extract.Limits{Links: f.set.MaxLinks})
 	o.Web.Type = page.MIMEDetected
-	if !slices.Contains(f.set.Types, page.MIMEDetected) {
+	if !slices.Contains(f.types(&v), page.MIMEDetected) {
 		o.Fetch.Reason, o.Fetch.Detail = schema.TypeOut, page.MIMEDetected
 		o.Web.body, o.Web.Truncated = nil, http1.TruncatedUnspecified
 		return
 	}
 	f.page(row, u, x, o, &page, int64(len(body)))
-	o.links = f.linksOf(o, &page)
+	o.links = f.linksOf(o, &page, &v)
 	o.Fetch.Reason = schema.OK
 	if r.Fault != nil {
 		o.Fetch.Reason, o.Fetch.Detail = faultReason(r.Fault), bounded(r.Fault.Error(), 200)

@@ -43,7 +43,7 @@ func (f *fetcher) newAuthority(name string, row *schema.Robots, followed bool) *
 	}
 	if row != nil {
 		a.record = robots.RecordOf(row)
-		a.rules = a.record.Rules(f.set.Agent)
+		a.rules = a.record.Rules(f.token(a.group))
 		a.dead = row.Reason
 	}
 	return a
@@ -64,9 +64,9 @@ func (f *fetcher) authorityOf(u weburl.Normal) *authority {
 
 // delayOf is the delay that an authority's robots.txt leads to.
 func (f *fetcher) delayOf(a *authority) time.Duration {
-	d := f.handles.Load().delay
+	d := f.delay(a.group)
 	if asked, ok := a.rules.Group.CrawlDelay(); ok {
-		d = max(d, asked)
+		d = max(d, f.heeded(a.group, asked))
 	}
 	return d
 }
@@ -179,7 +179,7 @@ func (f *fetcher) decided(a *authority, r robots.Record, x *answer) {
 			r.Expires = r.FetchedAt.Add(ttl)
 		}
 	}
-	a.record, a.rules = r, r.Rules(f.set.Agent)
+	a.record, a.rules = r, r.Rules(f.token(a.group))
 	a.dead = ""
 	if x.response == nil && x.nothingSent && a.hops == 0 {
 		a.dead = x.reason // no name, no connection: the pages' own end, too

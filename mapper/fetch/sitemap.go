@@ -35,6 +35,9 @@ func (f *fetcher) addSitemap(a *authority, base, raw string, level int) {
 		return
 	}
 	u := resolved.Normalize(weburl.Options{})
+	if !f.follows(u) {
+		return
+	}
 	domain := f.env.Suffixes.Domain(u.Host)
 	f.mu.Lock()
 	ok := group(f.set.GroupByHost, domain, u.Host) == a.group && len(a.sitemaps) < maxSitemaps &&

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -79,7 +80,7 @@ type exchange struct {
 }
 
 // maxBody is the cap on the body of this exchange, bytes.
-func (x *exchange) maxBody() int64 { return max(x.req.MaxBody, x.client.set.MaxBody) }
+func (x *exchange) maxBody() int64 { return cmp.Or(x.req.MaxBody, x.client.set.MaxBody) }
 
 // Do sends req once and reads the response. The error is an [*Error], or this machine's own.
 //

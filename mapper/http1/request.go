@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,7 +29,7 @@ func (r *Request) encode(s *Settings) ([]byte, error) {
 	b = appendTarget(b, r.Target)
 	b = append(b, " HTTP/1.1\r\n"...)
 	b = appendField(b, "Host", r.Host)
-	b = appendField(b, "User-Agent", oneLine(s.Agent))
+	b = appendField(b, "User-Agent", oneLine(cmp.Or(r.Agent, s.Agent)))
 	b = appendField(b, "Accept", oneLine(s.Accept))
 	b = appendField(b, "Accept-Encoding", "gzip")
 	b = appendField(b, "Connection", "keep-alive")

@@ -27,9 +27,9 @@ type Request struct {
 	// for each scheme, host and address.
 	Pool string
 	Gate Gate // nil: always open
-	// MaxBody replaces that of the settings where it is larger, bytes: some kinds of file may be
-	// longer than a page.
+	// MaxBody, bytes, and Agent replace those of the settings, where they are set.
 	MaxBody int64
+	Agent   string
 	// Pace is told of every read how many bytes it brought, and says for how long nothing more
 	// shall be read; nil: as fast as it comes. That time counts against no limit.
 	Pace func(n int) time.Duration

@@ -20,10 +20,10 @@ func (q *Queue[T]) Release(hardStop time.Time) {
 	}
 }
 
-// RaiseDelays raises the delay of every group to d.
-func (q *Queue[T]) RaiseDelays(d time.Duration) {
+// RaiseDelays raises the delay of every group to what delay says of it.
+func (q *Queue[T]) RaiseDelays(delay func(group string) time.Duration) {
 	for name := range q.groups {
-		q.SetDelay(name, d)
+		q.SetDelay(name, delay(name))
 	}
 }
 

@@ -74,7 +74,7 @@ func TestRaiseDelays(t *testing.T) {
 	q := New[string](Settings{})
 	q.Add("a", start, time.Second, "1")
 	q.Add("b", start, 9*time.Second, "1")
-	q.RaiseDelays(5 * time.Second)
+	q.RaiseDelays(func(string) time.Duration { return 5 * time.Second })
 	if a, b := q.Delay("a"), q.Delay("b"); a != 5*time.Second || b != 9*time.Second {
 		t.Errorf("delays %v, %v", a, b)
 	}

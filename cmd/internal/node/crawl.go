@@ -210,6 +210,9 @@ func (c *Crawl) ChangeSettings(ctx context.Context,
 		if err := to.Fill().Validate(); err != nil {
 			return 0, false, err
 		}
+		if to.GroupByHost != old.GroupByHost {
+			to.SetSheets(to.Sheets) // what they may say hangs on it
+		}
 		if err := c.keepFiles(ctx, &to.Settings); err != nil {
 			return 0, false, err
 		}

@@ -35,7 +35,8 @@ func newReach(c *Crawl, scratch string, web Web, l Limits) *reach {
 	env := c.Env(scratch)
 	r := &reach{crawl: c, connections: l.Connections, web: web}
 	r.base = fetch.Env{Store: c.Store, Open: c.Store.Open, Scratch: scratch, Codec: c.Codec,
-		Staging: env.Staging, Snapshot: env.Snapshot, Settings: c.Settings, Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
+		Staging: env.Staging, Snapshot: env.Snapshot, Settings: c.Settings, Sheets: env.Sheets,
+		Suffixes: c.Suffixes, Dial: web.Dial, TLS: web.TLS,
 		Software: Software, Sealing: make(chan struct{}, 1), Bandwidth: &polite.Bandwidth{}}
 	r.base.Scope = func(ctx context.Context, spec jobs.Spec) (*scope.Scope, error) {
 		base, err := env.Snapshot(ctx, spec.Base)

@@ -21,7 +21,7 @@ type Cut struct {
 	// AsOf, ms, takes rows due by then whose ticket is at most Ticket.
 	AsOf int64
 	// DueNow takes all rows whose ticket is at most Ticket, whenever they are due;
-	// but those that wait for a slot only when it comes.
+	// but those that wait for a slot or for another day only when it comes.
 	DueNow bool
 	Ticket int64
 }
@@ -33,7 +33,7 @@ func (c Cut) due(row *schema.FrontierRow) bool {
 	case row.Ticket > c.Ticket:
 		return false
 	case c.DueNow:
-		return row.Why != schema.WhySlot
+		return row.Why != schema.WhySlot && row.Why != schema.WhyDay
 	}
 	return row.Due <= c.AsOf
 }
