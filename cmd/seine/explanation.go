@@ -9,6 +9,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/scope"
 	"seine/formats/settings"
+	"seine/formats/sheet"
 	"seine/formats/weburl"
 	"seine/mapper/robots"
 	"seine/reducer/task"
@@ -18,6 +19,7 @@ import (
 type explanation struct {
 	look     *looking
 	settings settings.Settings
+	sheets   sheet.Values
 	raw      string
 	url      weburl.Normal
 	domain   string
@@ -61,7 +63,7 @@ func (e *explanation) decide(ctx context.Context) error {
 		e.say("normal form", "%s", e.url.URL)
 	}
 	e.say("domain", "%s, host %s, partition %d", e.domain, e.url.Host, weburl.Partition(e.domain))
-	for _, part := range []func(context.Context) error{e.scope, e.blocks, e.robots, e.frontier, e.group,
+	for _, part := range []func(context.Context) error{e.scope, e.blocks, e.sheet, e.robots, e.frontier, e.group,
 		e.fetched} {
 		if err := part(ctx); err != nil {
 			return err
@@ -140,7 +142,7 @@ func (e *explanation) robots(ctx context.Context) error {
 		return nil
 	}
 	record := robots.RecordOf(&row)
-	answer := answerOf(e.url.Path, record.Rules(e.settings.Agent).Decide(e.url.Path))
+	answer := answerOf(e.url.Path, record.Rules(e.sheets.Named(e.settings.Agent)).Decide(e.url.Path))
 	age := fmt.Sprintf("(read %s, used until %s)", clock(row.FetchedAt, e.now), clock(row.Expires, e.now))
 	switch {
 	case answer.Line > 0 && answer.Allowed:
@@ -175,7 +177,7 @@ func (e *explanation) frontier(context.Context) error {
 	case r.Reason == schema.DomainFull:
 		e.stop("waits", "for room: %s had too many URLs outstanding when it was discovered (max_outstanding is "+
 			"%d now); it comes back when half of them are gone, `seine requeue %s` brings it back at once",
-			e.domain, e.settings.MaxOutstanding, r.URL)
+			e.domain, e.sheets.Room(e.settings), r.URL)
 	case r.Queued == 0:
 		e.stop("waits", "for nothing: it is not tried again by itself (%s)", r.Reason)
 	case r.NextCrawl > e.now.UnixMilli():
@@ -192,26 +194,24 @@ func (e *explanation) group(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	delay := e.settings.Delay.D()
+	ms, why := task.Delay(e.settings, e.sheets, g.CrawlDelay)
+	delay := time.Duration(ms) * time.Millisecond
 	if !known {
-		e.say("budget", "nothing of its domain was asked for yet; one request per %v then", delay)
+		e.say("budget", "nothing of its domain was asked for yet; one request per %v (%s) then", delay, why)
 		return nil
-	}
-	if d := time.Duration(g.Delay) * time.Millisecond; d > 0 {
-		delay = d
 	}
 	host, _, err := e.look.host(ctx, e.domain, e.url.Host)
 	if err != nil {
 		return err
 	}
-	why := g.DelayWhy
-	if why != "" {
-		why = " (" + why + ")"
-	}
 	per := delay + time.Duration(host.Latency)*time.Millisecond
 	budget := int64(1)
 	if per > 0 {
 		budget = max(1, int64(e.settings.RoundDuration.D()/per))
+	}
+	round, day := e.sheets.Pages(e.settings)
+	if round > 0 {
+		budget = min(budget, round)
 	}
 	slot := "now"
 	if g.NextSlot > e.now.UnixMilli() {
@@ -221,12 +221,30 @@ func (e *explanation) group(ctx context.Context) error {
 	if g.Held > 0 {
 		kept = fmt.Sprintf(" (%d kept back: domain_full)", g.Held)
 	}
-	e.say("budget", "one request per %v%s: about %d URLs of it a round; %d of its %d URLs are pending%s, next "+
+	e.say("budget", "one request per %v (%s): about %d URLs of it a round; %d of its %d URLs are pending%s, next "+
 		"slot %s", delay, why, budget, g.Pending, g.Known, kept, slot)
+	e.day(g, day)
 	if g.BackoffUntil > e.now.UnixMilli() {
 		e.stop("back-off", "the domain asked to be left alone until %s", clock(g.BackoffUntil, e.now))
 	}
 	return nil
+}
+
+// day says what is left of the pages of today, where they are bounded.
+func (e *explanation) day(g schema.Domain, most int64) {
+	today := task.Day(e.now.UnixMilli())
+	asked := int64(0)
+	if g.AskedDay == today {
+		asked = g.Asked
+	}
+	switch {
+	case most == 0:
+	case asked < most:
+		e.say("pages a day", "%d of %d are asked for today (UTC)", asked, most)
+	default:
+		e.stop(schema.WhyDay, "%s has had its %d pages of today (UTC); the next are asked for from %s", e.domain,
+			most, clock(today+task.DayMS, e.now))
+	}
 }
 
 // fetched tells the last outcome and what it means.

@@ -135,6 +135,8 @@ func whyText(why string) string {
 	switch why {
 	case schema.WhySlot:
 		return "their domain's next slot"
+	case schema.WhyDay:
+		return "another day: their domain has had its pages of this one (pages_day)"
 	case schema.WhyBackoff:
 		return "a back-off that their site asked for"
 	case schema.WhyRetry:
