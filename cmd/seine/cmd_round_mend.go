@@ -93,6 +93,13 @@ func (a *app) roundWatch() *cobra.Command {
 }
 
 func (a *app) watchRound(ctx context.Context, args []string) error {
+	var ref state.JobRef
+	var err error
+	if len(args) == 1 {
+		if ref.Job, err = jobNumber(args[0]); err != nil {
+			return err
+		}
+	}
 	c, done, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -106,12 +113,7 @@ func (a *app) watchRound(ctx context.Context, args []string) error {
 		return exitError{exitInUse, errors.New("no process works on the crawl: there is nothing to watch; " +
 			"`seine status` says where it stands")}
 	}
-	var ref state.JobRef
-	if len(args) == 1 {
-		if ref.Job, err = jobNumber(args[0]); err != nil {
-			return err
-		}
-	} else {
+	if len(args) == 0 {
 		st, err := conn.Status(ctx)
 		if err != nil {
 			return err
