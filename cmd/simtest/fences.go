@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	durable "seine/coordinator/group"
-	"seine/coordinator/leader"
 	"seine/jobs/worker"
 )
 
@@ -15,16 +13,16 @@ type fence struct {
 	still   bool // the worker's clock stands still: no lease ever ends by itself
 	wall    bool // the worker believes the wall clock alone, which may be set back
 	answers bool // heartbeats that reach nobody are acknowledged
-	blind   bool // coordinators do not see that another group has taken the crawl over
 	hasty   bool // a group that took a crawl over grants at once
+
+	against int // the fault that the fence is against, of which there are more; 0: none
 }
 
 var fences = map[string]fence{
-	"lease": {still: true},
-	"mono":  {wall: true},
-	"ack":   {answers: true},
-	"epoch": {blind: true},
-	"quiet": {hasty: true},
+	"lease": {still: true, against: cutOff},
+	"mono":  {wall: true, against: clockSet},
+	"ack":   {answers: true, against: cutOff},
+	"quiet": {hasty: true, against: takenOver},
 }
 
 // clock is the worker's, or a broken one.
@@ -46,17 +44,3 @@ func (f fence) quiet() time.Duration {
 	}
 	return durable.QuietTime
 }
-
-// ledger is a coordinator's, or one that does not look.
-func (f fence) ledger(l leader.Ledger) leader.Ledger {
-	if f.blind {
-		return unseeing{l}
-	}
-	return l
-}
-
-// unseeing is a ledger that always finds the epoch in which everything began.
-type unseeing struct{ leader.Ledger }
-
-// Epoch implements leader.Ledger.
-func (unseeing) Epoch(context.Context) (uint64, error) { return 1, nil }

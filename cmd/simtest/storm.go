@@ -137,45 +137,76 @@ func (w *world) struck() {
 	w.faults++
 }
 
+// The kinds of faults, but for those of the store.
+const (
+	killed       = iota
+	cutOff       // from the coordinators, not from the web
+	storeless    // from the coordinators and from the store: what was fetched is sealed late
+	clockSet     // while nobody answers
+	isolated     // a coordinator, from the others
+	disbanded    // all coordinators are lost
+	takenOver    // another group takes the crawl over, while the one that has it works on
+	kindsOfFault // how many there are
+)
+
+// often is how often each comes, of all of them.
+var often = [kindsOfFault]int{killed: 4, cutOff: 8, storeless: 8, clockSet: 4, isolated: 8, disbanded: 1,
+	takenOver: 2}
+
+// fault chooses what happens next: every second time what a fence that is left out is against.
+func (w *world) fault() int {
+	if w.flaw.against != 0 && w.dice.IntN(2) == 0 {
+		return w.flaw.against
+	}
+	all := 0
+	for _, n := range often {
+		all += n
+	}
+	at := w.dice.IntN(all)
+	for kind, n := range often {
+		if at -= n; at < 0 {
+			return kind
+		}
+	}
+	return cutOff
+}
+
 // strike does one thing that processes have to live with. What lasts runs beside the
 // next one.
 func (w *world) strike(ctx context.Context, wait *sync.WaitGroup) {
 	w.struck()
-	switch w.dice.IntN(9) {
-	case 0:
+	switch w.fault() {
+	case killed:
 		if h := w.pick(true); h != nil {
 			w.say("%s is killed", h.id)
 			h.kill()
 		}
 		w.hire()
-	case 1, 2: // cut off from the coordinators, not from the web
+	case cutOff:
 		if h := w.pick(false); h != nil {
 			w.cutOff(ctx, wait, h)
 		}
-	case 7, 8: // from the coordinators and from the store: what it fetched is sealed late
+	case storeless:
 		if h := w.pick(false); h != nil {
 			h.leaveStore(w.cutOff(ctx, wait, h))
 		}
-	case 3: // a clock that is set just when nobody answers
+	case clockSet: // back three times of four: forward, a lease only ends sooner
 		if h := w.pick(false); h != nil {
 			h.mu.Lock()
-			h.skew += time.Duration(w.dice.Int64N(int64(4*time.Minute))) - 2*time.Minute
+			h.skew += time.Duration(w.dice.Int64N(int64(4*time.Minute))) - 3*time.Minute
 			w.say("the wall clock of %s is off by %v", h.id, h.skew)
 			h.mu.Unlock()
 			w.cutOff(ctx, wait, h)
 		}
-	case 4, 5:
+	case isolated:
 		w.isolate(ctx, w.dice.IntN(coordinators), time.Duration(w.dice.Int64N(int64(30*time.Second))))
-	case 6:
-		switch w.dice.IntN(6) {
-		case 0:
-			w.say("all coordinators are lost")
-			w.disband()
-			nap(ctx, time.Duration(w.dice.Int64N(int64(30*time.Second))))
-			w.found(false)
-		case 1, 2:
-			w.replace(ctx, wait)
-		}
+	case disbanded:
+		w.say("all coordinators are lost")
+		w.disband()
+		nap(ctx, time.Duration(w.dice.Int64N(int64(30*time.Second))))
+		w.found(false)
+	case takenOver:
+		w.replace(ctx, wait)
 	}
 }
 
@@ -202,14 +233,14 @@ func (w *world) replace(ctx context.Context, wait *sync.WaitGroup) {
 	w.say("another group takes the crawl over")
 	w.found(true)
 	for _, h := range hands {
-		d := time.Duration(w.dice.Int64N(int64(90 * time.Second)))
+		d := time.Duration(w.dice.Int64N(int64(150 * time.Second)))
 		wait.Go(func() {
 			nap(ctx, d)
 			h.line.turn()
 		})
 	}
 	wait.Go(func() {
-		nap(ctx, 2*time.Minute)
+		nap(ctx, 150*time.Second)
 		for _, h := range hands {
 			h.line.turn()
 		}

@@ -119,7 +119,7 @@ func (w *world) found(recover bool) {
 		c := w.crawl(w.base, name, false)
 		c.Store = node.OnStore(&troubled{Store: w.base, world: w, dice: w.fork()}, "mem:"+name,
 			filepath.Join(w.home, name))
-		l := leader.New(n, w.flaw.ledger(node.NewLedger(c, w.folder(name))), nil)
+		l := leader.New(n, node.NewLedger(c, w.folder(name)), nil)
 		l.Group = &leader.Group{Wait: recover, Quiet: w.flaw.quiet()}
 		g.leaders = append(g.leaders, l)
 		g.wait.Go(func() {
