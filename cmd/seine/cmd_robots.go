@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -75,14 +76,17 @@ func (a *app) robotsOf(ctx context.Context, args []string, agent string) error {
 	if err != nil {
 		return err
 	}
-	if agent == "" {
-		agent = set.Agent
+	sheets, err := l.Env("").Sheets(ctx, set)
+	if err != nil {
+		return err
 	}
 	for _, raw := range args {
 		u, err := normalURL(raw)
 		if err != nil {
 			return err
 		}
+		v := sheets.For(u)
+		token := cmp.Or(agent, v.Named(set.Agent))
 		row, known, err := l.robots(ctx, u)
 		if err != nil {
 			return err
@@ -91,7 +95,7 @@ func (a *app) robotsOf(ctx context.Context, args []string, agent string) error {
 			return absentf("robots.txt of %s://%s was not asked for yet; it is before the first page of it",
 				u.Scheme, u.Authority)
 		}
-		answer := answerOf(u.Path, robots.RecordOf(&row).Rules(agent).Decide(u.Path))
+		answer := answerOf(u.Path, robots.RecordOf(&row).Rules(token).Decide(u.Path))
 		if a.json {
 			if err := a.printJSON(map[string]any{"robots": object(factsOf(row)), "decision": answer}); err != nil {
 				return err
