@@ -23,6 +23,8 @@ func TestFullDomain(t *testing.T) {
 	kept, waits := "", int64(0)
 	for url, row := range known(t, store) {
 		switch {
+		case strings.Contains(url, "secret"), strings.Contains(url, "/private/"):
+			// explain would name robots.txt first
 		case row.Reason == schema.DomainFull && row.Queued == 0 && row.CrawlStatus == schema.Pending:
 			kept = url
 		case row.Queued != 0 && row.CrawlStatus == schema.Pending:

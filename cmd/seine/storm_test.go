@@ -32,6 +32,7 @@ var (
 // slows the lines between any two of them and to the store, which fails now and then, too. Then
 // every rule is checked from the server's log, and the tables are those of a crawl without faults.
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	for i := range *stormRuns {
 		seed := *stormSeed + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { brave(t, seed, 10+i) })
