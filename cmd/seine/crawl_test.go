@@ -133,6 +133,31 @@ func known(t *testing.T, store string) map[string]schema.URL {
 	return all
 }
 
+// waiting is the first URL in order that waits in the site of which most waits: a map's
+// order would try another site in every run.
+func waiting(t *testing.T, store string) string {
+	t.Helper()
+	rows := known(t, store)
+	first, count := map[string]string{}, map[string]int{}
+	most := ""
+	for _, u := range slices.Sorted(maps.Keys(rows)) {
+		domain := rows[u].Domain
+		if rows[u].CrawlStatus != schema.Pending {
+			continue
+		}
+		if first[domain] == "" {
+			first[domain] = u
+		}
+		if count[domain]++; count[domain] > count[most] {
+			most = domain
+		}
+	}
+	if first[most] == "" {
+		t.Fatal("no URL waits: the web does not try this")
+	}
+	return first[most]
+}
+
 func snapshot(t *testing.T, store string) (*node.Crawl, *lsm.Manifest, func()) {
 	t.Helper()
 	s, err := node.OpenStore(t.Context(), store, false)

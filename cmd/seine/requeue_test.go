@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +29,9 @@ func TestRequeue(t *testing.T) {
 	crawl()
 	var host, other string
 	counts := map[string]int{}
-	for url, row := range known(t, store) {
+	rows := known(t, store)
+	for _, url := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[url]
 		if row.Reason == schema.OK && counts[row.Host]+1 > counts[host] {
 			host = row.Host
 		}

@@ -14,12 +14,7 @@ import (
 // which line.
 func TestFileRules(t *testing.T) {
 	web, store := aCrawl(t)
-	domain := ""
-	for _, row := range known(t, store) {
-		if row.CrawlStatus == schema.Pending {
-			domain = row.Domain
-		}
-	}
+	domain := domainOf(t, waiting(t, store))
 	asked := func() (n int) {
 		for _, r := range web.Log.Requests() {
 			if r.Domain == domain {

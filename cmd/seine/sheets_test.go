@@ -128,13 +128,7 @@ func TestSheets(t *testing.T) {
 // has no room waits for tomorrow, and says so.
 func TestPagesADay(t *testing.T) {
 	web, store := aCrawl(t)
-	waits := ""
-	for u, row := range known(t, store) {
-		if row.CrawlStatus == schema.Pending {
-			waits = u
-		}
-	}
-	domain := domainOf(t, waits)
+	domain := domainOf(t, waiting(t, store))
 	pages := func() (n int) {
 		for _, r := range web.Log.Requests() {
 			if r.Domain == domain && r.Path != "/robots.txt" && !strings.Contains(r.Path, "sitemap") {
