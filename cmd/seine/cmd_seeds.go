@@ -29,7 +29,10 @@ depth and scope.
 
 What was found from it stays known too. Nothing of it is deleted: what other seeds or
 rules let in goes on being crawled; the rest ends as out_of_scope when its turn comes,
-and waits for nothing. With the scope "any" all of it goes on: block what must stop.`
+and waits for nothing. With the scope "any" all of it goes on: block what must stop.
+
+It says how many were removed. If a URL is no seed, or no seed has the tag, it names
+what it did not find, removes nothing and ends with exit code 3.`
 
 func newSeeds(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -200,9 +203,11 @@ func (a *app) removeSeeds(ctx context.Context, urls []string, tag string) error 
 	})
 }
 
-// chosenSeeds are the seeds that are named, by URL or by tag.
+// chosenSeeds are the seeds that are named, by URL or by tag. The error names the URLs that are
+// no seeds; they are chosen all or none.
 func chosenSeeds(all []schema.Seed, urls []string, tag string) (map[string]bool, error) {
 	known, chosen := map[string]bool{}, map[string]bool{}
+	var unknown []string
 	for _, row := range all {
 		known[row.URL] = true
 		if tag != "" && row.Tag == tag {
@@ -214,10 +219,19 @@ func chosenSeeds(all []schema.Seed, urls []string, tag string) (map[string]bool,
 		if err != nil {
 			return nil, usagef("seed %q: %w", weburl.Redact(text), err)
 		}
-		if !known[normal.URL] {
-			return nil, absentf("%s is no seed; `seine seeds list` shows them; nothing was removed", normal.URL)
+		if known[normal.URL] {
+			chosen[normal.URL] = true
+		} else if !slices.Contains(unknown, normal.URL) {
+			unknown = append(unknown, normal.URL)
 		}
-		chosen[normal.URL] = true
+	}
+	if n := len(unknown); n > 0 {
+		listed := strings.Join(unknown[:min(n, 10)], " ")
+		if n > 10 {
+			listed += fmt.Sprintf(" and %d more", n-10)
+		}
+		return nil, absentf("%d of the URLs named are seeds, %d are not: %s; nothing was removed; "+
+			"name seeds only: `seine seeds list` shows them", len(chosen), n, listed)
 	}
 	if len(chosen) == 0 {
 		return nil, absentf("no seed has the tag %s; `seine seeds list` shows them", tag)
