@@ -1,8 +1,13 @@
 package warc
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An Exchange is what was asked and what came, to be archived as two records that name each other.
+// What was spoken is said by the fields WARC-Protocol, one a protocol, and WARC-Cipher-Suite, as
+// IIPC proposes them to extend WARC 1.1: of HTTP/2 the block cannot tell, being written as HTTP/1.
 type Exchange struct {
 	URI           string
 	Date          time.Time // when the request was sent
@@ -13,6 +18,8 @@ type Exchange struct {
 	Truncated     string   // why RawBody is not all of it
 	PayloadType   string   // as detected
 	PayloadDigest string   // empty: computed
+	Protocols     []string // spoken, by the names of WARC-Protocol: h2, tls/1.3; none: not known
+	CipherSuite   string   // of TLS, by IANA's name; empty without TLS
 	Seed          []string // what else sets this exchange apart, such as round and attempt
 }
 
@@ -28,6 +35,13 @@ func (x *Exchange) Records() (response, request *Record) {
 		Type: TypeRequest, ID: RecordID(append(id, string(TypeRequest))...), Date: x.Date,
 		TargetURI: x.URI, IP: x.IP, HTTPHeader: x.RawRequest,
 	}
+	for _, protocol := range x.Protocols {
+		response.Extra = append(response.Extra, [2]string{"WARC-Protocol", protocol})
+	}
+	if x.CipherSuite != "" {
+		response.Extra = append(response.Extra, [2]string{"WARC-Cipher-Suite", x.CipherSuite})
+	}
+	request.Extra = slices.Clone(response.Extra)
 	response.ConcurrentTo = []string{request.ID}
 	request.ConcurrentTo = []string{response.ID}
 	return response, request

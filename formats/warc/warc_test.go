@@ -38,9 +38,11 @@ func sample() []*Record {
 	ex := Exchange{
 		URI: "http://h.test/a", Date: when, IP: "192.0.2.1", RawRequest: []byte(rawRequest),
 		RawHeader: []byte(lengthHead), RawBody: content("hello world"), PayloadType: "text/plain",
-		Seed: []string{"3", "1"},
+		Seed: []string{"3", "1"}, Protocols: []string{"h2", "tls/1.3"},
+		CipherSuite: "TLS_AES_128_GCM_SHA256",
 	}
 	response, request := ex.Records()
+	ex.Protocols, ex.CipherSuite = []string{"http/1.1"}, ""
 	chunked := ex
 	chunked.URI, chunked.RawHeader = "http://h.test/b", []byte(chunkedHead)
 	chunked.RawBody = content("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n")

@@ -38,6 +38,9 @@ func TestPayloadDigests(t *testing.T) {
 					t.Errorf("block %q, want %q", string(r.HTTPHeader)+bodyOf(t, r), want)
 				}
 				digests[r.PayloadDigest] = true
+				if want := [2]string{"WARC-Protocol", "http/1.1"}; len(r.Extra) != 1 || r.Extra[0] != want {
+					t.Errorf("further fields %q, want %q", r.Extra, want)
+				}
 			})
 		})
 	}

@@ -305,6 +305,7 @@ func (w *warcOutput) write(o *outcome) (offset, length int64, err error) {
 	x := warc.Exchange{URI: o.Fetch.URL, Date: o.Web.Date, IP: o.Web.IP, RawRequest: o.Web.request,
 		RawHeader: o.Web.header, RawBody: bytes.NewReader(o.Web.body), Truncated: o.Web.Truncated,
 		PayloadType: o.Web.Type, PayloadDigest: o.Web.Digest,
+		Protocols: o.Web.Protocols, CipherSuite: o.Web.Cipher,
 		Seed: []string{fmt.Sprint(o.Fetch.Round), o.Fetch.Attempt, fmt.Sprint(o.Web.Date.UnixNano())}}
 	response, request := x.Records()
 	if o.Web.Revisit != nil {

@@ -47,6 +47,8 @@ type exchange struct {
 	Type      string         // as detected
 	Digest    string         // of the payload
 	Revisit   *warc.Original `json:",omitempty"`
+	Protocols []string       `json:",omitempty"` // spoken, as WARC-Protocol names them
+	Cipher    string         `json:",omitempty"` // suite of TLS, by IANA's name
 
 	request, header, body []byte
 }

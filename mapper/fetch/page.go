@@ -245,6 +245,7 @@ func (f *fetcher) archived(u weburl.Normal, x *answer, o *outcome) *exchange {
 	}
 	e := &exchange{Date: x.started.UTC(), IP: o.Fetch.IP, Truncated: r.RawTruncated,
 		request: r.RawRequest, header: r.RawHeader, body: body}
+	e.Protocols, e.Cipher = r.Spoken()
 	if err != nil {
 		e.Truncated = http1.TruncatedUnspecified
 	}

@@ -141,6 +141,10 @@ func askOnlyH2(t *testing.T, strict bool) {
 			if r.Status != tc.status || r.Proto != Proto2 || r.Truncated != tc.truncated || r.TTFB <= 0 {
 				t.Errorf("%d by %s after %v, truncated %q", r.Status, r.Proto, r.TTFB, r.Truncated)
 			}
+			spoken, suite := r.Spoken()
+			if !slices.Equal(spoken, []string{"h2", "tls/1.3"}) || !strings.HasPrefix(suite, "TLS_") {
+				t.Errorf("spoken %q by %q", spoken, suite)
+			}
 			archived(t, r)
 		})
 	}

@@ -1,6 +1,9 @@
 package http1
 
 import (
+	"crypto/tls"
+	"fmt"
+	"strings"
 	"time"
 
 	"seine/formats/warc/httpmsg"
@@ -77,6 +80,27 @@ type Response struct {
 	LocalAddr         string // ip:port that the connection came from
 	TLSVersion        uint16 // crypto/tls's numbers; zero without TLS
 	CipherSuite       uint16
+}
+
+// Spoken names the protocols of the exchange as WARC-Protocol does, that of HTTP first, and TLS's
+// cipher suite by its name with IANA. What has no such name is left out.
+func (r *Response) Spoken() (protocols []string, suite string) {
+	switch r.Proto {
+	case Proto2:
+		protocols = append(protocols, "h2")
+	case httpmsg.Proto09, "HTTP/1.0", "HTTP/1.1":
+		protocols = append(protocols, strings.ToLower(r.Proto))
+	}
+	switch v := r.TLSVersion; v {
+	case 0:
+		return protocols, ""
+	case tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13:
+		protocols = append(protocols, fmt.Sprintf("tls/1.%d", v-tls.VersionTLS10))
+	}
+	if suite = tls.CipherSuiteName(r.CipherSuite); strings.HasPrefix(suite, "0x") {
+		suite = ""
+	}
+	return protocols, suite
 }
 
 // Close gives back the scratch of both bodies.

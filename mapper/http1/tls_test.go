@@ -8,9 +8,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -145,6 +148,11 @@ func TestTLS(t *testing.T) {
 			resp := do(t, c, getSecure(tc.host))
 			if got := body(t, resp.Body); got != "hello" || resp.TLSVersion < tls.VersionTLS12 {
 				t.Errorf("body %q, version %x", got, resp.TLSVersion)
+			}
+			spoken, suite := resp.Spoken()
+			want := []string{"http/1.1", fmt.Sprintf("tls/1.%d", resp.TLSVersion-tls.VersionTLS10)}
+			if !slices.Equal(spoken, want) || !strings.HasPrefix(suite, "TLS_") {
+				t.Errorf("spoken %q by %q, want %q", spoken, suite, want)
 			}
 			if again := do(t, c, getSecure(tc.host)); !again.Reused || again.TLSVersion == 0 {
 				t.Errorf("reused %v, version %x", again.Reused, again.TLSVersion)
