@@ -19,16 +19,10 @@ const sweptName = "swept"
 // machine is a day old: nothing younger than sweep.Grace ever goes, so more often
 // finds nothing. No job may be open or queued.
 func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, error) {
-	scratch, err := scratchOf(c, Options{})
-	if err != nil {
+	marker, fresh, due, err := c.swept(now)
+	if err != nil || !due {
 		return sweep.Report{}, err
 	}
-	marker := filepath.Join(scratch, sweptName)
-	info, err := os.Stat(marker)
-	if err == nil && now.Sub(info.ModTime()) < sweep.Grace {
-		return sweep.Report{}, nil
-	}
-	fresh := errors.Is(err, fs.ErrNotExist)
 	if err := os.WriteFile(marker, nil, 0o600); err != nil {
 		return sweep.Report{}, fmt.Errorf("note a sweep: %w", err)
 	}
@@ -36,6 +30,28 @@ func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, er
 		return sweep.Report{}, nil
 	}
 	return c.Sweep(ctx, sweep.Options{Now: now})
+}
+
+// SweepDue says whether SweepDaily would do something.
+func (c *Crawl) SweepDue(now time.Time) (bool, error) {
+	_, _, due, err := c.swept(now)
+	return due, err
+}
+
+// swept is the file that tells when the last sweep was, whether there was none, and whether one
+// is due.
+func (c *Crawl) swept(now time.Time) (marker string, fresh, due bool, err error) {
+	scratch, err := scratchOf(c, Options{})
+	if err != nil {
+		return "", false, false, err
+	}
+	marker = filepath.Join(scratch, sweptName)
+	info, err := os.Stat(marker)
+	fresh = errors.Is(err, fs.ErrNotExist)
+	if err != nil && !fresh {
+		return "", false, false, fmt.Errorf("look for the last sweep: %w", err)
+	}
+	return marker, fresh, fresh || now.Sub(info.ModTime()) >= sweep.Grace, nil
 }
 
 // Sweep deletes what nobody can need any more. Retention and Snapshots of o that

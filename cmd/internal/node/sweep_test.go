@@ -42,6 +42,10 @@ func TestSweepDaily(t *testing.T) {
 	}
 	now := time.Now()
 	for i, at := range []time.Time{now, now.Add(time.Hour), now.Add(25 * time.Hour)} {
+		due, err := c.SweepDue(at)
+		if err != nil || due != (i != 1) {
+			t.Errorf("sweep %d is due: %v, %v", i, due, err)
+		}
 		swept, err := c.SweepDaily(ctx, at)
 		if err != nil {
 			t.Fatal(err)
