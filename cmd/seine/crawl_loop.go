@@ -63,36 +63,18 @@ func (r *crawler) run(ctx context.Context, seeds *seedFile) error {
 			return err
 		}
 		if ended != nil {
-			if err := r.tidy(ctx); err != nil {
+			if err := r.settle(ctx); err != nil {
 				return err
 			}
-			return r.conclude(ended)
 		}
-		// A crawl that waits for what is due may run for months.
-		if err := r.sweepBetween(ctx); err != nil {
+		// After each round, for a crawl that waits for what is due may run for months.
+		if err := r.sweep(ctx); err != nil {
 			return err
 		}
+		if ended != nil {
+			return r.conclude(ended)
+		}
 	}
-}
-
-// sweepBetween sweeps between two rounds, if it is time.
-func (r *crawler) sweepBetween(ctx context.Context) error {
-	if r.app.coordinator != "" {
-		return nil
-	}
-	due, err := r.crawl.SweepDue(time.Now())
-	if err != nil || !due {
-		return err
-	}
-	return r.tidy(ctx)
-}
-
-// tidy waits until no job is open or queued, and sweeps if it is time.
-func (r *crawler) tidy(ctx context.Context) error {
-	if err := r.settle(ctx); err != nil {
-		return err
-	}
-	return r.sweep(ctx)
 }
 
 // finishOpen waits for the jobs that an earlier process left open: they come
@@ -164,13 +146,13 @@ func (r *crawler) settle(ctx context.Context) error {
 	}
 }
 
-// sweep deletes, once a day, what no kept snapshot names. With a coordinator elsewhere
+// sweep deletes, once a day, what no kept snapshot names. With coordinators elsewhere
 // it does not: others may have jobs open there.
 func (r *crawler) sweep(ctx context.Context) error {
 	if r.app.coordinator != "" {
 		return nil
 	}
-	swept, err := r.crawl.SweepDaily(ctx, time.Now())
+	swept, err := r.crawl.SweepDaily(ctx, time.Now(), r.settle)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}

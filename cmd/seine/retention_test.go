@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"seine/formats/layout"
 	"seine/formats/schema"
@@ -152,5 +153,35 @@ func TestRetentionBadInput(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(store, layout.Latest)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSweepBetweenRounds: a crawl that goes on for long deletes what it may while it goes on.
+func TestSweepBetweenRounds(t *testing.T) {
+	web := plainWeb(8)
+	store := filepath.Join(t.TempDir(), "crawl")
+	args := crawlArgs(store, web.Seeds(2))
+	line{web: web}.run(t, append(args, "--rounds", "1")...).must(t, exitWaiting)
+	orphan := filepath.Join(store, layout.Output(1, "reduce", 0, layout.Attempt{Epoch: 1, N: 99},
+		"urls.parquet"))
+	if err := os.MkdirAll(filepath.Dir(orphan), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(orphan, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-60 * 24 * time.Hour)
+	for _, path := range []string{orphan, filepath.Join(store, ".seine", "scratch", "swept")} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := line{web: web}.run(t, args...).must(t, exitOK).err
+	swept, last := strings.Index(said, "swept: 1 objects"), strings.LastIndex(said, " generate: ")
+	if swept < 0 || swept > last {
+		t.Errorf("nothing was swept before the last round; it said:\n%s", said)
+	}
+	if _, err := os.Stat(orphan); err == nil {
+		t.Error("the orphan is still there")
 	}
 }

@@ -86,11 +86,11 @@ func TestSeedsRemove(t *testing.T) {
 	before := known(t, store)
 	none := []string{"http://none.test/", "http://nor.test/a"}
 	refused := line{}.run(t, "seeds", "remove", "--store", store, none[0], seeds[0], none[1], none[0])
-	if err := refused.must(t, exitNoCrawl).err; !strings.Contains(err, "1 of the URLs named are seeds, 2 are "+
-		"not: "+none[0]+" "+none[1]+"; nothing was removed") {
+	if err := refused.must(t, exitNoCrawl).err; !strings.Contains(err, "1 of the URLs named are "+
+		"seeds, 2 are not: "+none[0]+" "+none[1]+"; nothing was removed") {
 		t.Errorf("seeds remove of what is no seed says %q", err)
 	}
-	list := line{}.run(t, "seeds", "list", "--store", store).out
+	list := line{}.run(t, "seeds", "list", "--store", store).must(t, exitOK).out
 	if !strings.Contains(list, seeds[0]) {
 		t.Errorf("a refused removal took a seed; those left:\n%s", list)
 	}
@@ -152,7 +152,8 @@ func TestSeedsBadInput(t *testing.T) {
 			"http://b.test/ tag=x depth=2"}, exitUsage, "share interval"},
 		{"remove nothing", []string{"seeds", "remove"}, exitUsage, "one of both"},
 		{"remove both", []string{"seeds", "remove", "http://a.test/", "--tag", "x"}, exitUsage, "one of both"},
-		{"remove what is no seed", []string{"seeds", "remove", "http://a.test/"}, exitNoCrawl, "http://a.test/; nothing was removed"},
+		{"remove what is no seed", []string{"seeds", "remove", "http://a.test/"}, exitNoCrawl,
+			"http://a.test/; nothing was removed"},
 		{"remove what is no URL", []string{"seeds", "remove", "mailto:a@b"}, exitUsage, "mailto"},
 		{"remove a tag nobody has", []string{"seeds", "remove", "--tag", "x"}, exitNoCrawl, "no seed has the tag"},
 	} {

@@ -17,10 +17,21 @@ const sweptName = "swept"
 
 // SweepDaily deletes what nobody can need any more, if the last sweep from this
 // machine is a day old: nothing younger than sweep.Grace ever goes, so more often
-// finds nothing. No job may be open or queued.
-func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, error) {
-	marker, fresh, due, err := c.swept(now)
-	if err != nil || !due {
+// finds nothing. Before a sweep it calls settle, which returns when no job is open or
+// queued.
+func (c *Crawl) SweepDaily(ctx context.Context, now time.Time,
+	settle func(context.Context) error) (sweep.Report, error) {
+	scratch, err := scratchOf(c, Options{})
+	if err != nil {
+		return sweep.Report{}, err
+	}
+	marker := filepath.Join(scratch, sweptName)
+	info, err := os.Stat(marker)
+	if err == nil && now.Sub(info.ModTime()) < sweep.Grace {
+		return sweep.Report{}, nil
+	}
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err := settle(ctx); err != nil {
 		return sweep.Report{}, err
 	}
 	if err := os.WriteFile(marker, nil, 0o600); err != nil {
@@ -30,28 +41,6 @@ func (c *Crawl) SweepDaily(ctx context.Context, now time.Time) (sweep.Report, er
 		return sweep.Report{}, nil
 	}
 	return c.Sweep(ctx, sweep.Options{Now: now})
-}
-
-// SweepDue says whether SweepDaily would do something.
-func (c *Crawl) SweepDue(now time.Time) (bool, error) {
-	_, _, due, err := c.swept(now)
-	return due, err
-}
-
-// swept is the file that tells when the last sweep was, whether there was none, and whether one
-// is due.
-func (c *Crawl) swept(now time.Time) (marker string, fresh, due bool, err error) {
-	scratch, err := scratchOf(c, Options{})
-	if err != nil {
-		return "", false, false, err
-	}
-	marker = filepath.Join(scratch, sweptName)
-	info, err := os.Stat(marker)
-	fresh = errors.Is(err, fs.ErrNotExist)
-	if err != nil && !fresh {
-		return "", false, false, fmt.Errorf("look for the last sweep: %w", err)
-	}
-	return marker, fresh, fresh || now.Sub(info.ModTime()) >= sweep.Grace, nil
 }
 
 // Sweep deletes what nobody can need any more. Retention and Snapshots of o that
