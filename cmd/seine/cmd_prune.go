@@ -25,7 +25,8 @@ the same by itself after a commit, once a day or as prune_every says.
 Of a page the newest contents are kept. Archives in which nothing is live go; one that is
 less than a third live is written anew. Nothing that a kept snapshot names goes, and
 nothing younger than 24 h, for readers may still hold it: what is pruned now is deleted
-when the snapshots that name it have left the retention.`
+when the snapshots that name it have left the retention. "seine crawl" deletes once a day;
+coordinators prune, but delete nothing: stop them for a "seine prune --store STORE".`
 
 const pruneExample = `  seine prune --dry-run
   seine prune
@@ -184,6 +185,11 @@ func (a *app) tellPrune(would string, commit uint64, counts map[string]int64, sw
 			ui.Bytes(swept.Bytes), would)
 		return err
 	}
-	_, err := fmt.Fprintln(a.out, "the process that works on the crawl deletes what no kept snapshot names")
+	who := "the process that works on the crawl deletes what no kept snapshot names"
+	if a.coordinator != "" {
+		who = "coordinators delete nothing: what no kept snapshot names goes when they are stopped and " +
+			"`seine prune --store STORE` runs without them"
+	}
+	_, err := fmt.Fprintln(a.out, who)
 	return err
 }
