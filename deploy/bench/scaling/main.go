@@ -7,7 +7,8 @@
 //
 // Each number of workers gets a crawl of its own. A first round reads every robots.txt and every
 // home page; the second one is measured, at the server, from when it had 10 % of the round's
-// requests to when it had 90 %. It needs the right to listen on port 80.
+// requests to when it had 90 %. The limit is what so many connections can do at the answers' own
+// time, as the server has it. It needs the right to listen on port 80.
 package main
 
 import (
@@ -27,20 +28,26 @@ import (
 
 // options are the command line.
 type options struct {
-	dir            string
+	dir, store     string
 	workers        string
 	hosts, seconds int
 	connections    int
-	latency        time.Duration
+	latency, delay time.Duration
+	pagesRound     int
 	pageBytes      int
 }
 
 func main() {
 	var o options
+	flag.StringVar(&o.store, "store", "",
+		"s3://BUCKET/PREFIX for the crawls, a new one each run (default: folders in DIR)")
 	flag.StringVar(&o.workers, "workers", "1,2,4,8", "numbers of workers")
 	flag.IntVar(&o.hosts, "hosts", 4000, "hosts of the web, about")
 	flag.IntVar(&o.connections, "connections", 50, "of a worker")
 	flag.DurationVar(&o.latency, "latency", 200*time.Millisecond, "of an answer")
+	flag.DurationVar(&o.delay, "delay", 100*time.Millisecond, "between two requests to a domain")
+	flag.IntVar(&o.pagesRound, "pages-round", 20,
+		"pages of a domain in a round; 0: no bound, and its end belongs to a few large domains")
 	flag.IntVar(&o.seconds, "seconds", 20, "that a measured round takes at least")
 	flag.IntVar(&o.pageBytes, "page-bytes", 2000, "size of a page, about")
 	flag.Parse()
@@ -59,7 +66,13 @@ func main() {
 }
 
 func (o options) run(ctx context.Context) (err error) {
-	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+	if o.dir, err = filepath.Abs(o.dir); err == nil { // "." would not name programs
+		err = os.MkdirAll(o.dir, 0o755)
+	}
+	if err == nil { // testweb appends
+		err = os.RemoveAll(o.path("access.log"))
+	}
+	if err != nil {
 		return fmt.Errorf("make the folder of the crawls: %w", err)
 	}
 	for _, program := range []string{"seine", "seined", "testweb"} {
@@ -80,9 +93,10 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the seeds: %w", err)
 	}
-	fmt.Printf("%d hosts, %v to an answer, %d connections a worker\n", bytes.Count(seeds, []byte("\n")),
-		o.latency, o.connections)
-	fmt.Println("workers  pages  seconds  pages/s  of the limit  each, of one  CPU: workers  web  all")
+	fmt.Printf("%d hosts, %v to an answer, %v between two, %d connections a worker\n",
+		bytes.Count(seeds, []byte("\n")), o.latency, o.delay, o.connections)
+	fmt.Println("workers  pages  seconds  pages/s  each, of one  ms an answer  of the limit  " +
+		"CPU: workers  web  all")
 	one := 0.0
 	for text := range strings.SplitSeq(o.workers, ",") {
 		n, err := strconv.Atoi(text)
@@ -96,14 +110,23 @@ func (o options) run(ctx context.Context) (err error) {
 		if one == 0 {
 			one = r.rate() / float64(n)
 		}
-		limit := float64(n*o.connections) / o.latency.Seconds()
-		fmt.Printf("%7d %6d %8.1f %8.0f %12.0f%% %13.2f %13.2f %4.2f %4.2f\n", n, r.pages, r.seconds, r.rate(),
-			100*r.rate()/limit, r.rate()/float64(n)/one, r.workers, r.web, r.machine)
+		limit := float64(n*o.connections) / r.answer
+		fmt.Printf("%7d %6d %8.1f %8.0f %13.2f %13.0f %12.0f%% %13.2f %4.2f %4.2f\n", n, r.pages,
+			r.seconds, r.rate(), r.rate()/float64(n)/one, 1000*r.answer, 100*r.rate()/limit, r.workers,
+			r.web, r.machine)
 	}
 	return nil
 }
 
 const dns = "127.0.0.1:5391"
+
+// crawlStore is the store of the crawl in a folder.
+func (o options) crawlStore(folder string) string {
+	if o.store == "" {
+		return o.path(folder + "/store")
+	}
+	return o.store + "/" + folder
+}
 
 func (o options) path(name string) string { return filepath.Join(o.dir, name) }
 
@@ -111,6 +134,7 @@ func (o options) path(name string) string { return filepath.Join(o.dir, name) }
 type result struct {
 	pages                 int
 	seconds               float64
+	answer                float64 // seconds from a request to the end of its answer, on average
 	workers, web, machine float64 // CPUs in use, on average
 }
 
@@ -127,8 +151,8 @@ func (o options) measure(ctx context.Context, web *process, n int) (r result, er
 	}
 	const api, raft = "127.0.0.1:7790", "127.0.0.1:7791"
 	coordinator, err := o.start("seined", folder+"/coordinator.log", "", "coordinator", "--id", "n1",
-		"--data", o.path(folder+"/n1"), "--store", o.path(folder+"/store"), "--listen", api, "--raft", raft,
-		"--bootstrap", "n1="+raft)
+		"--data", o.path(folder+"/n1"), "--store", o.crawlStore(folder), "--listen", api,
+		"--raft", raft, "--bootstrap", "n1="+raft)
 	if err != nil {
 		return r, err
 	}
@@ -136,8 +160,8 @@ func (o options) measure(ctx context.Context, web *process, n int) (r result, er
 	var workers []*process
 	for i := range n {
 		name := fmt.Sprintf("%s/w%d", folder, i+1)
-		w, err := o.start("seined", name+".log", "", "worker", "--coordinator", "http://"+api, "--scratch",
-			o.path(name), "--connections", strconv.Itoa(o.connections))
+		w, err := o.start("seined", name+".log", "", "worker", "--coordinator", "http://"+api,
+			"--scratch", o.path(name), "--connections", strconv.Itoa(o.connections))
 		if err != nil {
 			return r, err
 		}
@@ -145,8 +169,9 @@ func (o options) measure(ctx context.Context, web *process, n int) (r result, er
 		workers = append(workers, w)
 	}
 	top := int(float64(o.seconds*n*o.connections) / o.latency.Seconds())
-	settings := []string{"--scope", "any", "--delay", "100ms", "--dns", dns, "--allow-network", "127.0.0.0/8", "--top-n",
-		strconv.Itoa(max(top, 2*o.hosts)), "--round-time", "10m"}
+	settings := []string{"--scope", "any", "--delay", o.delay.String(), "--dns", dns,
+		"--allow-network", "127.0.0.0/8", "--top-n", strconv.Itoa(max(top, 2*o.hosts)),
+		"--round-time", "10m", "--pages-round", strconv.Itoa(o.pagesRound)}
 	if err := o.crawl(ctx, folder, api, append(settings, "--seeds", o.path("seeds"))...); err != nil {
 		return r, err
 	}
@@ -160,15 +185,19 @@ func (o options) measure(ctx context.Context, web *process, n int) (r result, er
 	if err = errors.Join(err, sampleErr); err != nil {
 		return r, err
 	}
-	ends, err := requests(o.path("access.log"), began)
+	all, err := requests(o.path("access.log"), began)
 	if err != nil {
 		return r, err
 	}
-	if len(ends) < 100 {
-		return r, fmt.Errorf("the measured round made %d requests only", len(ends))
+	if len(all) < 100 {
+		return r, fmt.Errorf("the measured round made %d requests only", len(all))
 	}
-	from, to := ends[len(ends)/10], ends[len(ends)*9/10]
-	r.pages, r.seconds = len(ends)*9/10-len(ends)/10, to-from
+	all = all[len(all)/10 : len(all)*9/10]
+	from, to := all[0].end, all[len(all)-1].end
+	r.pages, r.seconds = len(all), to-from
+	for _, a := range all {
+		r.answer += a.took / float64(len(all))
+	}
 	r.workers, r.web, r.machine = samples.between(from, to)
 	return r, nil
 }
@@ -178,8 +207,8 @@ const stoppedByLimit = 8
 
 // crawl runs one round.
 func (o options) crawl(ctx context.Context, folder, api string, words ...string) error {
-	args := append([]string{"crawl", "--coordinator", "http://" + api, "--store", o.path(folder + "/store"),
-		"--rounds", "1"}, words...)
+	args := append([]string{"crawl", "--coordinator", "http://" + api, "--store",
+		o.crawlStore(folder), "--rounds", "1"}, words...)
 	c := exec.CommandContext(ctx, o.path("seine"), args...)
 	out, err := c.CombinedOutput()
 	if err != nil && c.ProcessState.ExitCode() != stoppedByLimit {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -174,22 +175,29 @@ func (s samples) between(from, to float64) (workers, web, machine float64) {
 
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// requests are the times at which requests for pages ended since began, in order, as the access
+// answer is one that the web gave: when it ended and how long it took, in seconds.
+type answer struct{ end, took float64 }
+
+// requests are the answers to requests for pages that ended since began, in order, as the access
 // log of testweb has them.
-func requests(log string, began time.Time) ([]float64, error) {
+func requests(log string, began time.Time) ([]answer, error) {
 	text, err := os.ReadFile(log)
 	if err != nil {
 		return nil, fmt.Errorf("read the access log: %w", err)
 	}
-	var ends []float64
-	for line := range strings.SplitSeq(string(text), "\n") {
-		end, _, _ := strings.Cut(line, " ")
-		at, err := strconv.ParseFloat(end, 64)
-		if err != nil || at < seconds(began) || strings.Contains(line, "GET /robots.txt ") {
+	var all []answer
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "GET /robots.txt ") {
 			continue
 		}
-		ends = append(ends, at)
+		var a answer
+		if _, err := fmt.Sscan(line, &a.end, &a.took); err != nil {
+			return nil, fmt.Errorf("access log: %q: %w", line, err)
+		}
+		if a.end >= seconds(began) {
+			all = append(all, a)
+		}
 	}
-	slices.Sort(ends)
-	return ends, nil
+	slices.SortFunc(all, func(a, b answer) int { return cmp.Compare(a.end, b.end) })
+	return all, nil
 }
