@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"seine/coordinator/schedule"
 	"seine/coordinator/state"
@@ -64,7 +63,7 @@ func (l *Leader) plan(ctx context.Context, p *planning) error {
 		d := Draft{Submission: p.submission}
 		l.node.View(func(s *state.State) {
 			d.Epoch = s.Epoch
-			d.Now = max(s.LastNow+1000, time.Now().UnixMilli())
+			d.Now = max(s.LastNow+1000, l.wall())
 			d.Workers = max(1, len(s.Workers))
 		})
 		spec, err := l.ledger.Plan(ctx, d)

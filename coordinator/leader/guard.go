@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seine/coordinator/state"
+	"seine/jobs/worker"
 )
 
 const (
@@ -25,6 +26,11 @@ const (
 // they are not known to know all.
 const raiseTime = time.Second
 
+// stopLimit is how long a leader may have stood still and yet acknowledge heartbeats before it has
+// looked again whose the crawl is. A look is due 30 s after the one before, and takes 5 s at most; a
+// lease lasts 12 s; so 13 s are left of the minute in which another group grants nothing.
+const stopLimit = 10 * time.Second
+
 // guard watches for another group in the store, also while another node leads,
 // for after it this one would; and, while this node leads, for members that have
 // all come to know newer commands. It returns ErrStepDown, having ended all that
@@ -36,26 +42,56 @@ func (l *Leader) guard(ctx context.Context) error {
 	}
 	raise := time.NewTicker(raiseTime)
 	defer raise.Stop()
-	looked, again := time.Now(), GuardTime
+	looked, again := l.Clock(), GuardTime
 	for {
 		select {
 		case <-raise.C:
 		case <-ctx.Done():
 			return nil
 		}
-		l.raise(ctx)
-		if since := time.Since(looked); since < again || !l.node.Leading() && since < followTime {
+		stopped := l.live()
+		since := l.Clock().Since(looked)
+		if !stopped && (since < again || !l.node.Leading() && since < followTime) {
+			l.raise(ctx)
 			continue
 		}
+		began := l.Clock()
 		read, err := l.fenced(ctx)
 		if err != nil {
 			l.retire() // no lease is renewed from here on
 			return err
 		}
-		if looked, again = time.Now(), GuardTime; !read {
+		if looked, again = began, GuardTime; !read {
 			again = guardAgain
+		} else {
+			l.looked(began)
 		}
 	}
+}
+
+// live notes that the guard runs, and says whether it stood still (a process that was stopped, a
+// machine that slept) and has not looked since.
+func (l *Leader) live() (stopped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.alive != (worker.Reading{}) {
+		l.stopped = l.dazed()
+	}
+	l.alive = l.Clock()
+	return l.stopped
+}
+
+// looked notes that a look which began at the reading found the crawl to be this group's.
+func (l *Leader) looked(began worker.Reading) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = l.Clock().Since(began) > stopLimit
+}
+
+// dazed says that this node may have been stopped for so long that another group has the crawl. The
+// caller holds mu.
+func (l *Leader) dazed() bool {
+	return l.Group != nil && (l.stopped || l.Clock().Since(l.alive) > stopLimit)
 }
 
 // fenced reads the store's epoch. A store that is away, or does not answer in time, says nothing:
@@ -92,7 +128,9 @@ func (l *Leader) raise(ctx context.Context) {
 	if format >= state.Format || !l.node.Leading() {
 		return
 	}
-	known, err := l.Group.Formats(ctx)
+	asking, cancel := context.WithTimeout(ctx, guardAgain)
+	defer cancel()
+	known, err := l.Group.Formats(asking)
 	if err == nil && known > format {
 		_, err = l.apply(ctx, state.Raise{Format: min(known, state.Format)})
 	}

@@ -36,7 +36,6 @@ import (
 	"time"
 
 	"seine/coordinator/api"
-	"seine/coordinator/raftnode"
 	"seine/coordinator/state"
 	"seine/jobs"
 	"seine/jobs/worker"
@@ -55,15 +54,24 @@ type Leader struct {
 	// Group says what sets a coordinator of a durable group apart; it is set
 	// before Run, or never.
 	Group *Group
+	// Clock reads the clocks by which leases and times are judged; New fills in
+	// the machine's.
+	Clock worker.Clock
 
-	node   *raftnode.Node
-	ledger Ledger
-	log    *slog.Logger
-	start  time.Time
-	wake   chan struct{} // holds one: the loop shall look again
+	node     Log
+	ledger   Ledger
+	log      *slog.Logger
+	calendar calendar
+	wake     chan struct{} // holds one: the loop shall look again
 
 	mu      sync.Mutex
 	leading bool
+	// quiet is until when nothing is granted, mono ms.
+	quiet int64
+	// alive is when the guard last ran; stopped says that it had not for long,
+	// and has not looked since whose the crawl is.
+	alive   worker.Reading
+	stopped bool
 	// leases and reports exist for the tasks that run under this leader.
 	leases  map[jobs.AttemptRef]*lease
 	reports map[jobs.TaskRef]worker.Report
@@ -120,12 +128,13 @@ var _ api.Conn = (*Leader)(nil)
 
 // New makes a coordinator of a Raft node; log may be nil. It does nothing until
 // Run.
-func New(node *raftnode.Node, ledger Ledger, log *slog.Logger) *Leader {
+func New(node Log, ledger Ledger, log *slog.Logger) *Leader {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Leader{
-		node: node, ledger: ledger, log: log, start: time.Now(),
+		Clock: worker.SystemClock(),
+		node:  node, ledger: ledger, log: log,
 		wake:    make(chan struct{}, 1),
 		version: uint64(time.Now().UnixMilli()),
 		changed: make(chan struct{}),
@@ -145,6 +154,7 @@ func (l *Leader) Run(ctx context.Context) error {
 		}
 	}
 	defer stop()
+	l.live()
 	guarding, end := context.WithCancel(ctx)
 	guarded := make(chan error, 1)
 	go func() { guarded <- l.guard(guarding) }()
@@ -198,9 +208,6 @@ func (l *Leader) begin(ctx context.Context) *term {
 	return t
 }
 
-// mono is the leader's monotonic clock in ms.
-func (l *Leader) mono() int64 { return time.Since(l.start).Milliseconds() }
-
 // change tells watchers and the loop that something is new. The caller holds mu.
 func (l *Leader) change() {
 	l.version++
@@ -221,8 +228,11 @@ func (l *Leader) install() {
 	l.leases = map[jobs.AttemptRef]*lease{}
 	l.reports = map[jobs.TaskRef]worker.Report{}
 	l.heard = map[string]int64{}
-	l.claims, l.compacted, l.trouble = nil, false, ""
+	l.claims, l.compacted, l.trouble, l.quiet = nil, false, "", 0
 	l.node.View(func(s *state.State) {
+		if s.Quiet != 0 && l.Group != nil { // how much of it the leader before waited is not known
+			l.quiet = now + l.Group.Quiet.Milliseconds()
+		}
 		for id := range s.Workers {
 			l.heard[id] = now
 		}
@@ -258,7 +268,7 @@ func (l *Leader) retire() {
 
 // apply puts a command into the log. The state's refusal is the error.
 func (l *Leader) apply(ctx context.Context, p state.Payload) (state.Result, error) {
-	c, err := state.NewCommand(p, time.Now().UnixMilli())
+	c, err := state.NewCommand(p, l.wall())
 	if err != nil {
 		return state.Result{}, err
 	}

@@ -109,7 +109,9 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 		return err
 	}
 	var mine uint64
-	l.node.View(func(s *state.State) { mine = s.Epoch })
+	var clock int64
+	l.node.View(func(s *state.State) { mine, clock = s.Epoch, s.Clock })
+	l.calendar.raise(l.Clock(), clock)
 	fresh, wait, err := false, false, error(nil)
 	if mine == 0 && l.Group != nil { // the first leader of a group: what another group has ends here
 		if fresh, wait, err = l.beginEpoch(ctx); err != nil {
@@ -125,7 +127,7 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 	}
 	takeover := state.Takeover{Epoch: epoch, Open: open}
 	if fresh && (wait || len(open) > 0) {
-		takeover.Quiet = time.Now().Add(l.Group.Quiet).UnixMilli()
+		takeover.Quiet = l.wall() + l.Group.Quiet.Milliseconds()
 	}
 	if _, err = l.apply(ctx, takeover); err != nil {
 		return err
@@ -181,7 +183,7 @@ func (l *Leader) step(ctx context.Context) error {
 // due asks schedule. Under the same lock, leases that have lapsed are marked, so
 // that no heartbeat renews what is about to be taken away.
 func (l *Leader) due() (commands []state.Payload) {
-	l.facts(func(f schedule.Facts) { commands = schedule.Next(f, time.Now().UnixMilli()) })
+	l.facts(func(f schedule.Facts) { commands = schedule.Next(f, l.wall()) })
 	return commands
 }
 
@@ -189,8 +191,8 @@ func (l *Leader) facts(use func(schedule.Facts)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := schedule.Facts{
-		Wall: time.Now().UnixMilli(), LoopsAt: l.loopsAt,
-		Mono: l.mono(), Heard: l.heard, Compacted: l.compacted,
+		Wall: l.wall(), LoopsAt: l.loopsAt,
+		Mono: l.mono(), Quiet: l.mono() < l.quiet, Heard: l.heard, Compacted: l.compacted,
 		Planned: l.planning != nil && l.planning.spec != nil,
 		Leases:  map[jobs.AttemptRef]schedule.Lease{},
 	}

@@ -24,7 +24,7 @@ func (l *Leader) EndLoop(ctx context.Context, p state.EndLoop) error { return l.
 func (l *Leader) again(ctx context.Context) error {
 	var loop state.Looping
 	l.node.View(func(s *state.State) {
-		if next := s.Repeats(max(time.Now().UnixMilli(), s.Clock), l.loopsAt); next != nil {
+		if next := s.Repeats(max(l.wall(), s.Clock), l.loopsAt); next != nil {
 			loop = *next
 		}
 	})
@@ -43,7 +43,7 @@ func (l *Leader) again(ctx context.Context) error {
 	case next == 0 && loop.UntilIdle:
 		_, err = l.apply(ctx, state.EndLoop{RequestID: loop.RequestID, Idle: true})
 	default:
-		at := time.Now().Add(emptyPause).UnixMilli()
+		at := l.wall() + emptyPause.Milliseconds()
 		if next > 0 {
 			at = min(at, next)
 		}

@@ -109,11 +109,15 @@ func (l *Leader) Heartbeat(ctx context.Context, h worker.Heartbeat) (worker.Orde
 	}
 	orders := worker.Orders{Tasks: make([]worker.Order, len(h.Tasks)),
 		Deadlines: make([]int64, len(h.Tasks))}
-	wall := time.Now().UnixMilli()
+	wall := l.wall()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.leading {
 		return worker.Orders{}, api.ErrNotLeader
+	}
+	if l.dazed() {
+		return worker.Orders{}, fmt.Errorf("%w: it was stopped, and looks first whether the crawl is still "+
+			"its group's", api.ErrUnavailable)
 	}
 	l.node.View(func(s *state.State) {
 		for i, b := range h.Tasks {

@@ -34,6 +34,8 @@ type Facts struct {
 	// is worth while.
 	Wall    int64
 	LoopsAt map[string]int64
+	// Quiet: another group may still have leases, so nothing is granted.
+	Quiet bool
 	// Planned: a spec has been put, or may have been, that is no job yet.
 	Planned bool
 }
@@ -76,7 +78,7 @@ func Next(f Facts, now int64) []state.Payload {
 	if move := progress(j); move != nil {
 		return append(due, move)
 	}
-	if f.State.Held(j) || now < f.State.Quiet {
+	if f.State.Held(j) || f.Quiet {
 		return due
 	}
 	return append(due, grants(f, j, now)...)

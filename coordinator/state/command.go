@@ -188,7 +188,8 @@ type Leave struct {
 type Takeover struct {
 	Epoch uint64    `json:"epoch"`
 	Open  []OpenJob `json:"open"`
-	// Quiet is until when nothing is granted, ms: another group may have leases
+	// Quiet, unless 0, says that nothing may be granted yet, and until when by the
+	// wall clock of who took over, ms: another group may have leases
 	// until then.
 	Quiet int64 `json:"quiet,omitempty"`
 }

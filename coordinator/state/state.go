@@ -84,7 +84,7 @@ type State struct {
 	// know it.
 	Format  int                `json:"format"`
 	Epoch   uint64             `json:"epoch"`
-	Quiet   int64              `json:"quiet,omitempty"` // ms; nothing is granted before
+	Quiet   int64              `json:"quiet,omitempty"` // ms; nothing is granted before; 0: something was
 	Clock   int64              `json:"clock"`           // ms; the newest wall time of a command
 	LastNow int64              `json:"last_now"`        // ms; the newest `now` of a spec
 	LastJob uint64             `json:"last_job"`

@@ -22,6 +22,7 @@ func (s *State) grant(p Grant) Result {
 	case s.Workers[p.Worker] == nil:
 		return refusal(ErrPhase, "grant %s: worker %q is not known", p.Task, p.Worker)
 	}
+	s.Quiet = 0 // who leads has waited
 	t.Phase, t.Worker = InProgress, p.Worker
 	t.Attempt = layout.Attempt{Epoch: s.Epoch, N: t.Attempt.N + 1}
 	if j.Stopped(s.Clock) {

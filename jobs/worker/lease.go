@@ -23,8 +23,8 @@ type Reading struct {
 	Mono time.Duration // since any moment
 }
 
-// since is the time that went by, by the clock that says more.
-func (r Reading) since(old Reading) time.Duration { return max(r.Wall-old.Wall, r.Mono-old.Mono) }
+// Since is the time that went by, by the clock that says more.
+func (r Reading) Since(old Reading) time.Duration { return max(r.Wall-old.Wall, r.Mono-old.Mono) }
 
 // Clock reads both clocks.
 type Clock func() Reading
@@ -69,7 +69,7 @@ func (l *Lease) Gate() error {
 
 // lapsed notices a lapse and remembers it. The caller holds mu.
 func (l *Lease) lapsed() bool {
-	if !l.over && l.clock().since(l.sent) >= LeaseTime-leaseMargin {
+	if !l.over && l.clock().Since(l.sent) >= LeaseTime-leaseMargin {
 		l.over = true
 		l.lost.fire()
 	}
