@@ -116,7 +116,7 @@ func TestRecoveredGroup(t *testing.T) {
 	_ = first.Process.Kill() // it would go on asking
 	_ = first.Wait()
 	api := freeAddress(t)
-	recovered := c.coordinator("r1", api, freeAddress(t), "--recover", "--quiet", "15s")
+	recovered := c.coordinator("r1", api, freeAddress(t), "--recover")
 	recovered.start(t)
 	old := c.coordinators
 	c.coordinators = append(slices.Clone(old), recovered)

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,6 @@ type coordinatorFlags struct {
 	tlsCert, tlsKey, clientCA, tokens string
 	peerCA, peerCert, peerKey         string
 	joining                           node.Dialling
-	quiet                             time.Duration
 }
 
 func newCoordinator(a *app) *cobra.Command {
@@ -88,8 +86,6 @@ func newCoordinator(a *app) *cobra.Command {
 	s.StringVar(&f.peerCert, "peer-cert", "", "PEM `FILE` of this node's certificate for the group")
 	s.StringVar(&f.peerKey, "peer-key", "", "PEM `FILE` of its key")
 	addDialling(s, &f.joining, "for --join: ")
-	s.DurationVar(&f.quiet, "quiet", 0, "how long to grant nothing after a takeover (default: 60s); less only if "+
-		"every process of the old group is known to be dead")
 	s.BoolVar(&f.insecure, "insecure", false, "no TLS and no tokens, though others may reach the ports")
 	return c
 }
@@ -193,7 +189,7 @@ func (a *app) coordinate(ctx context.Context, f coordinatorFlags) error {
 
 func (a *app) coordinateOptions(f coordinatorFlags) (o node.CoordinateOptions, err error) {
 	o = node.CoordinateOptions{ID: f.id, Data: f.data, Raft: f.raft, Advertise: f.advertise,
-		Recover: f.recover, Quiet: f.quiet, Log: slog.New(slog.NewTextHandler(a.err, nil))}
+		Recover: f.recover, Log: slog.New(slog.NewTextHandler(a.err, nil))}
 	var own string
 	if o.Bootstrap, own, err = f.members(); err != nil {
 		return o, err

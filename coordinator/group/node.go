@@ -39,12 +39,11 @@ type Options struct {
 	// Recover says that the group begins in a store on which somebody else may
 	// still work.
 	Recover bool
-	// Quiet is how long a group that took a store over waits; 0: QuietTime.
-	Quiet time.Duration
 }
 
-// QuietTime is longer than all that another group may have lent lasts, with the
-// time in which it notices that it has been taken over.
+// QuietTime is how long a group that took a store over waits: longer than all that
+// another group may have lent lasts, with the time in which it notices that it has
+// been taken over. No option shortens it.
 const QuietTime = 60 * time.Second
 
 // Node is a member of a group.
@@ -69,12 +68,9 @@ var (
 
 // New makes a member; it does nothing until Run.
 func New(o Options) *Node {
-	if o.Quiet == 0 {
-		o.Quiet = QuietTime
-	}
 	lead := leader.New(o.Raft, o.Ledger, o.Log)
 	n := &Node{local: local{lead, o.ID, o.Raft}, port: o.Port, conns: map[string]*client.Client{}}
-	lead.Group = &leader.Group{Quiet: o.Quiet, Wait: o.Recover, Formats: n.formats}
+	lead.Group = &leader.Group{Quiet: QuietTime, Wait: o.Recover, Formats: n.formats}
 	return n
 }
 

@@ -188,9 +188,8 @@ type Leave struct {
 type Takeover struct {
 	Epoch uint64    `json:"epoch"`
 	Open  []OpenJob `json:"open"`
-	// Quiet, unless 0, says that nothing may be granted yet, and until when by the
-	// wall clock of who took over, ms: another group may have leases
-	// until then.
+	// Quiet, unless 0, says that nothing may be granted yet, since another group may
+	// have leases; and until when by the wall clock of who took over, ms.
 	Quiet int64 `json:"quiet,omitempty"`
 }
 

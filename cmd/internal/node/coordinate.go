@@ -37,7 +37,6 @@ type CoordinateOptions struct {
 	Listener net.Listener // of the API
 	Address  string       // how others reach it, with the scheme
 	Server   server.Options
-	Quiet    time.Duration // 0: group.QuietTime
 	Log      *slog.Logger
 }
 
@@ -95,7 +94,7 @@ func coordinate(ctx context.Context, c *Crawl, o CoordinateOptions, port *peer.P
 		return err
 	}
 	n := group.New(group.Options{ID: o.ID, Raft: raft, Port: port,
-		Ledger: NewLedger(c, scratch), Log: o.Log, Recover: o.Recover, Quiet: o.Quiet})
+		Ledger: NewLedger(c, scratch), Log: o.Log, Recover: o.Recover})
 	o.Server.Store, o.Server.Group = c.Store.Name(), n
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
