@@ -181,8 +181,8 @@ func (a *app) tellPrune(would string, commit uint64, counts map[string]int64, sw
 	}
 	fmt.Fprintf(a.out, "%s %sfreed once no kept snapshot names it\n", ui.Bytes(counts[prune.CountBytes]), would)
 	if swept != nil {
-		_, err := fmt.Fprintf(a.out, "%d objects (%s) of no kept snapshot %sdeleted\n", swept.Deleted,
-			ui.Bytes(swept.Bytes), would)
+		_, err := fmt.Fprintf(a.out, "%d objects of no kept snapshot %sdeleted, %d commits %scut to their "+
+			"heads (%s)\n", swept.Deleted, would, swept.Expired, would, ui.Bytes(swept.Bytes))
 		return err
 	}
 	who := "the process that works on the crawl deletes what no kept snapshot names"

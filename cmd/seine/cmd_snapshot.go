@@ -83,8 +83,8 @@ func (a *app) listSnapshots(ctx context.Context, limit int) error {
 	}
 	for n := l.head.N; n > 0 && (limit == 0 || l.head.N-n < uint64(limit)); n-- {
 		line, err := l.snapshotLine(ctx, n)
-		if errors.Is(err, objstore.ErrNotExist) {
-			return nil // the commits before were not kept
+		if errors.Is(err, objstore.ErrNotExist) || errors.Is(err, lsm.ErrExpired) {
+			return nil // it and those before were not kept
 		}
 		if err != nil {
 			return err
@@ -115,6 +115,9 @@ func (l *looking) snapshotLine(ctx context.Context, n uint64) (snapshotLine, err
 	c, err := lsm.DecodeCommit(body)
 	if err != nil {
 		return snapshotLine{}, fmt.Errorf("%s: %w", key, err)
+	}
+	if c.Expired {
+		return snapshotLine{}, lsm.ErrExpired
 	}
 	line := snapshotLine{Snapshot: n, Job: c.Job, Kind: c.Kind, Now: c.Now, Known: c.Edit.KnownDelta,
 		Waiting: c.Edit.WaitingDelta}

@@ -65,7 +65,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 		{"a newer store", layout.Crawl, `"format": 1`, `"format": 2`, "made by a newer seine"},
 		{"a store of format 0", layout.Crawl, `"format": 1`, `"format": 0`, "damaged crawl object: format 0"},
 		{"no JSON", layout.Crawl, `{`, `[`, "damaged crawl object"},
-		{"a newer commit", layout.Commit(1), `"format": 1`, `"format": 2`, "use a newer seine"},
+		{"a newer commit", layout.Commit(1), `"format": 1`, `"format": 3`, "use a newer seine"},
 		{"a commit of format 0", layout.Commit(1), `"format": 1`, `"format": 0`, "damaged commit: format 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,7 +1,9 @@
 package lsm
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,15 +82,22 @@ type QueueRun struct {
 	Objects []QueueObject `json:"objects"`
 }
 
-// Part is what one job added to the append tables.
+// Part is what one job added to the append tables, or what prune has joined of
+// several.
 type Part struct {
-	Round  uint64              `json:"round"`
+	Round uint64 `json:"round"` // the job; of a joined part the newest
+	// First, where it is set, makes the part a joined one: it holds what is left of
+	// the parts of the jobs First to Round.
+	First  uint64              `json:"first,omitempty"`
 	Now    int64               `json:"now,omitempty"` // ms, the job's
 	Tables map[string][]Object `json:"tables"`        // table → objects
 	WARC   []WARCFile          `json:"warc,omitempty"`
 	// Pruned: retention has taken rows or tables of the part away.
 	Pruned bool `json:"pruned,omitempty"`
 }
+
+// Oldest is the oldest job whose rows the part may hold.
+func (p *Part) Oldest() uint64 { return cmp.Or(p.First, p.Round) }
 
 // WARCFile is a WARC object that a part's rows point into.
 type WARCFile struct {
@@ -133,7 +142,8 @@ type Edit struct {
 	// Restore, where it is set, is what the rest of the edit is applied to,
 	// instead of the snapshot before: an older snapshot comes back.
 	Restore *Manifest `json:"restore,omitempty"`
-	// ReplaceParts take the places of the parts of the same rounds.
+	// ReplaceParts take the places of the parts of the same jobs: each of one, or,
+	// joined, of all those from First to Round.
 	ReplaceParts []Part `json:"replace_parts,omitempty"`
 	Pruned       int64  `json:"pruned,omitempty"` // ms; the manifest's, where it is set
 	// AddRoom joins the manifest's Room, RemoveRoom leaves it.
@@ -152,26 +162,56 @@ type Commit struct {
 	Now    int64     `json:"now"`
 	Edit   Edit      `json:"edit"`
 	Whole  *Manifest `json:"whole,omitempty"` // after the edit
+	// Expired: no snapshot needs the commit any more, and sweep has put this in its
+	// place, without Edit and Whole. The object stays, because the number must: it
+	// is what turns away a committer of long ago, and what the search for the newest
+	// commit walks over.
+	Expired bool `json:"expired,omitempty"`
 }
 
-// Format is the version of manifests and commits; WholeEvery is how often a
-// commit carries the whole manifest, which bounds how far a reader walks back.
-const (
-	Format     = 1
-	WholeEvery = 16
-)
+// Format is the newest version of commits and of the manifests in them. A commit
+// is written in the oldest that can say it, so that an older build reads what it
+// understands: 1 knows neither expired commits nor joined parts.
+const Format = 2
+
+// WholeEvery is how often a commit carries the whole manifest, which bounds how
+// far a reader walks back.
+const WholeEvery = 16
+
+// ErrExpired: retention has let a snapshot go.
+var ErrExpired = errors.New("the snapshot has expired")
+
+// Expire is what is left of a commit that no snapshot needs.
+func (c *Commit) Expire() *Commit {
+	return &Commit{Format: Format, N: c.N, Epoch: c.Epoch, Job: c.Job, Kind: c.Kind, Now: c.Now,
+		Expired: true}
+}
+
+// format is the oldest that can say what the commit says.
+func (c *Commit) format() int {
+	joined := func(p Part) bool { return p.First != 0 }
+	if c.Expired || slices.ContainsFunc(c.Edit.ReplaceParts, joined) ||
+		c.Edit.Restore != nil && slices.ContainsFunc(c.Edit.Restore.Parts, joined) ||
+		c.Whole != nil && slices.ContainsFunc(c.Whole.Parts, joined) {
+		return Format
+	}
+	return 1
+}
 
 // Apply returns the manifest after c, leaving m as it was. A commit that does
-// not follow m, or that names what m does not hold, is an error.
+// not follow m, that has expired, or that names what m does not hold, is an error.
 func (m *Manifest) Apply(c *Commit) (*Manifest, error) {
 	if c.N != m.N+1 {
 		return nil, fmt.Errorf("commit %d does not follow snapshot %d", c.N, m.N)
+	}
+	if c.Expired {
+		return nil, fmt.Errorf("commit %d: %w", c.N, ErrExpired)
 	}
 	from := m
 	if c.Edit.Restore != nil {
 		from = c.Edit.Restore
 	}
-	next := &Manifest{Format: Format, N: c.N, Epoch: c.Epoch, Job: c.Job, Now: c.Now,
+	next := &Manifest{Format: 1, N: c.N, Epoch: c.Epoch, Job: c.Job, Now: c.Now,
 		Settings: m.Settings, Tables: maps.Clone(from.Tables), Frontier: from.Frontier,
 		Parts: from.Parts, Known: from.Known + c.Edit.KnownDelta,
 		Waiting: from.Waiting + c.Edit.WaitingDelta, Pruned: max(from.Pruned, c.Edit.Pruned),
@@ -267,11 +307,13 @@ func (m *Manifest) replaceParts(parts []Part) error {
 	}
 	m.Parts = slices.Clone(m.Parts)
 	for _, part := range parts {
-		i := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Round == part.Round })
-		if i < 0 {
-			return fmt.Errorf("replaces the part of job %d, which is not there", part.Round)
+		i := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Oldest() == part.Oldest() })
+		j := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Round == part.Round })
+		if i < 0 || j < i {
+			return fmt.Errorf("replaces the parts of jobs %d to %d, which are not there", part.Oldest(),
+				part.Round)
 		}
-		m.Parts[i] = part
+		m.Parts = slices.Replace(m.Parts, i, j+1, part)
 	}
 	return nil
 }

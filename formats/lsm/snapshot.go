@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,26 +22,28 @@ type Source struct {
 func Hint(n uint64) []byte { return strconv.AppendUint(nil, n, 10) }
 
 // Empty is snapshot 0, before any commit.
-func Empty() *Manifest { return &Manifest{Format: Format, Tables: map[string][]Run{}} }
+func Empty() *Manifest { return &Manifest{Format: 1, Tables: map[string][]Run{}} }
 
 // Head returns the newest snapshot. It walks forward, commit by commit, from a
-// snapshot that is known; from nil it begins at the whole manifest before the
-// commit that LATEST names, or finds the end by doubling steps. A commit that is
-// damaged, or missing below one that is there, is an error.
+// snapshot that is known; from nil, or where the next commit has expired, it
+// begins at the whole manifest before the commit that LATEST names, or finds the
+// end by doubling steps. A commit that is damaged, or missing below one that is
+// there, is an error.
 func Head(ctx context.Context, src Source, from *Manifest) (*Manifest, error) {
-	if from == nil {
-		n, err := src.end(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if from, err = At(ctx, src, n); err != nil {
-			return nil, err
-		}
-	}
 	for {
+		if from == nil {
+			var err error
+			if from, err = src.near(ctx); err != nil {
+				return nil, err
+			}
+		}
 		c, err := src.commit(ctx, from.N+1)
 		if err != nil || c == nil {
 			return from, err
+		}
+		if c.Expired {
+			from = nil
+			continue
 		}
 		if from, err = from.Apply(c); err != nil {
 			return nil, err
@@ -48,18 +51,44 @@ func Head(ctx context.Context, src Source, from *Manifest) (*Manifest, error) {
 	}
 }
 
-// end is the number of a commit near the end: the one that LATEST names, else
-// the last one found by doubling steps. 0: there is none.
-func (s Source) end(ctx context.Context) (uint64, error) {
-	if b, err := s.Get(ctx, layout.Latest); err == nil {
-		if n, err := strconv.ParseUint(string(bytes.TrimSpace(b)), 10, 64); err == nil {
-			if there, err := s.there(ctx, n); err != nil || there {
-				return n, err
-			}
+// near is a snapshot near the newest one.
+func (s Source) near(ctx context.Context) (*Manifest, error) {
+	if n, err := s.hinted(ctx); err != nil {
+		return nil, err
+	} else if n > 0 {
+		m, err := At(ctx, s, n)
+		if err == nil || !errors.Is(err, ErrExpired) {
+			return m, err
 		}
-	} else if !s.Missing(err) {
+	}
+	n, err := s.last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return At(ctx, s, n)
+}
+
+// hinted is the number of the commit that LATEST names, if it is there; else 0.
+func (s Source) hinted(ctx context.Context) (uint64, error) {
+	b, err := s.Get(ctx, layout.Latest)
+	if err != nil {
+		if s.Missing(err) {
+			return 0, nil
+		}
 		return 0, fmt.Errorf("read %s: %w", layout.Latest, err)
 	}
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(b)), 10, 64)
+	if err != nil {
+		return 0, nil // a hint, no more
+	}
+	if there, err := s.there(ctx, n); err != nil || !there {
+		return 0, err
+	}
+	return n, nil
+}
+
+// last is the number of the last commit, found by doubling steps. 0: there is none.
+func (s Source) last(ctx context.Context) (uint64, error) {
 	lo, hi := uint64(0), uint64(1) // lo is there (0 always is), hi perhaps not
 	for {
 		there, err := s.there(ctx, hi)
@@ -121,7 +150,7 @@ func (s Source) commit(ctx context.Context, n uint64) (*Commit, error) {
 }
 
 // At returns snapshot n: the last whole manifest at or before it, and the edits
-// since. Snapshot 0 is empty.
+// since. Snapshot 0 is empty. One that retention has let go is ErrExpired.
 func At(ctx context.Context, src Source, n uint64) (*Manifest, error) {
 	if n == 0 {
 		return Empty(), nil
@@ -136,6 +165,10 @@ func At(ctx context.Context, src Source, n uint64) (*Manifest, error) {
 		if c == nil {
 			return nil, fmt.Errorf("snapshot %d: %s is missing: a commit was lost; restore it from a copy",
 				n, layout.Commit(i))
+		}
+		if c.Expired {
+			return nil, fmt.Errorf("snapshot %d: %w: retention did not keep it; `seine snapshot list` shows "+
+				"those that there are", n, ErrExpired)
 		}
 		if i == first && c.Whole != nil {
 			m = c.Whole
@@ -154,7 +187,7 @@ func At(ctx context.Context, src Source, n uint64) (*Manifest, error) {
 // NewCommit is the commit that follows m with an edit: it carries the whole
 // manifest where it must.
 func (m *Manifest) NewCommit(c Commit) (*Commit, error) {
-	c.Format, c.N, c.Whole = Format, m.N+1, nil
+	c.N, c.Whole = m.N+1, nil
 	next, err := m.Apply(&c)
 	if err != nil {
 		return nil, err
@@ -162,6 +195,7 @@ func (m *Manifest) NewCommit(c Commit) (*Commit, error) {
 	if c.N == 1 || c.N%WholeEvery == 0 {
 		c.Whole = next
 	}
+	c.Format = c.format()
 	if _, err := json.Marshal(&c); err != nil {
 		return nil, fmt.Errorf("encode commit %d: %w", c.N, err)
 	}

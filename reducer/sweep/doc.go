@@ -11,9 +11,13 @@
 //	rounds/R/STAGE/T/end        of a closed round and as old as the retention
 //	rounds/R/fetch/T/log/N      likewise
 //
-// Everything else stays: specs (they number the jobs), commits (readers walk
-// along them and find the end by them, and a number that were free again could be
-// put a second time by whoever slept for long), settings, uploads. Whatever does not parse is not ours to delete.
+// Commits that no kept snapshot is read through, 24 h old, expire: each is cut to
+// its head, a few hundred bytes. None is deleted: readers walk along them and find
+// the end by them, and a number that were free again could be put a second time by
+// whoever slept for long.
+//
+// Everything else stays: specs (they number the jobs), settings, uploads. Whatever
+// does not parse is not ours to delete.
 //
 // A round is closed once a commit of it or of a later job is there and the
 // caller does not hold it open. Plan is pure; Run lists, plans and deletes, and

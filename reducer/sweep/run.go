@@ -36,12 +36,13 @@ type Options struct {
 type Report struct {
 	Listed  int64
 	Deleted int64
-	Bytes   int64            // of what was deleted
+	Bytes   int64            // of what was deleted, and cut from commits
 	By      map[string]int64 // objects deleted, by why
+	Expired int64            // commits cut to their heads
 }
 
-// Run deletes what nobody can need. What it deleted before an error stays
-// deleted, and is in the report.
+// Run deletes what nobody can need, and lets the commits expire that no snapshot
+// needs. What it did before an error stays done, and is in the report.
 func Run(ctx context.Context, e task.Env, o Options) (Report, error) {
 	report := Report{By: map[string]int64{}}
 	head, err := lsm.Head(ctx, e.Source(), nil)
@@ -60,6 +61,9 @@ func Run(ctx context.Context, e task.Env, o Options) (Report, error) {
 		return report, fmt.Errorf("sweep: %w", err)
 	}
 	s := &sweeping{env: e, options: o, head: head, plan: plan, report: &report}
+	if err := s.expire(ctx, facts.Kept[0].N); err != nil {
+		return report, fmt.Errorf("sweep: %w", err)
+	}
 	if err := e.Store.List(ctx, layout.RoundPrefix, "", func(i objstore.Info) error {
 		return s.add(ctx, i)
 	}); err != nil {
@@ -83,6 +87,10 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 		c, err := readCommit(ctx, e, n)
 		if err != nil {
 			return Facts{}, err
+		}
+		if c.Expired { // a longer retention than that of the last sweep brings nothing back
+			n++
+			break
 		}
 		f.Closed = max(f.Closed, c.Job)
 		if n <= oldest && c.Now != 0 && c.Now <= cutoff {
@@ -162,14 +170,8 @@ func (s *sweeping) flush(ctx context.Context) error {
 	if len(deletes) == 0 {
 		return nil
 	}
-	head, err := lsm.Head(ctx, s.env.Source(), s.head)
-	if err != nil {
+	if err := s.leads(ctx); err != nil {
 		return err
-	}
-	s.head = head
-	if head.Epoch > s.options.Epoch {
-		return fmt.Errorf("epoch %d, the store is in epoch %d: %w", s.options.Epoch, head.Epoch,
-			ErrNewerEpoch)
 	}
 	keys := make([]string, len(deletes))
 	for i, d := range deletes {
@@ -184,6 +186,72 @@ func (s *sweeping) flush(ctx context.Context) error {
 		s.report.Deleted++
 		s.report.Bytes += d.Bytes
 		s.report.By[d.Why]++
+	}
+	return nil
+}
+
+// leads looks whether the crawl is still ours.
+func (s *sweeping) leads(ctx context.Context) error {
+	head, err := lsm.Head(ctx, s.env.Source(), s.head)
+	if err != nil {
+		return err
+	}
+	s.head = head
+	if head.Epoch > s.options.Epoch {
+		return fmt.Errorf("epoch %d, the store is in epoch %d: %w", s.options.Epoch, head.Epoch,
+			ErrNewerEpoch)
+	}
+	return nil
+}
+
+// expire cuts the commits below the whole manifest that the oldest kept snapshot
+// begins with to their heads, in the order of their numbers: so those that are cut
+// already are all below the first that is not, and a sweep that ended early is
+// taken up where it ended.
+func (s *sweeping) expire(ctx context.Context, oldest uint64) error {
+	var old []objstore.Info
+	base := max(oldest-oldest%lsm.WholeEvery, 1)
+	err := s.env.Store.List(ctx, layout.CommitPrefix, "", func(i objstore.Info) error {
+		n, err := layout.ParseCommit(i.Key)
+		if err == nil && n < base && s.options.Now.Sub(i.ModTime) >= Grace {
+			old = append(old, i)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	commits := make([]*lsm.Commit, len(old)) // as they will be
+	first := len(old)
+	for ; first > 0; first-- {
+		n, _ := layout.ParseCommit(old[first-1].Key) // it did so above
+		c, err := readCommit(ctx, s.env, n)
+		if err != nil {
+			return err
+		}
+		if c.Expired {
+			break
+		}
+		commits[first-1] = c.Expire()
+	}
+	for at := first; at < len(old); at++ {
+		if (at-first)%pageObjects == 0 {
+			if err := s.leads(ctx); err != nil {
+				return err
+			}
+		}
+		body, err := commits[at].Encode()
+		if err != nil {
+			return err
+		}
+		if !s.options.DryRun {
+			err := s.env.Store.Put(ctx, old[at].Key, objstore.Bytes(body), objstore.PutOptions{})
+			if err != nil {
+				return err
+			}
+		}
+		s.report.Expired++
+		s.report.Bytes += max(old[at].Size-int64(len(body)), 0)
 	}
 	return nil
 }

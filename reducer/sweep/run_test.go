@@ -242,3 +242,139 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// commits reads all commits, by number.
+func (c *crawl) commits() (all []*lsm.Commit) {
+	c.t.Helper()
+	for n := uint64(1); n <= c.head.N; n++ {
+		body, err := c.store.Get(c.t.Context(), layout.Commit(n))
+		c.must(err)
+		commit, err := lsm.DecodeCommit(body)
+		c.must(err)
+		if commit.N != n || commit.Job != n || commit.Epoch != 1 || commit.Kind != string(jobs.KindRound) {
+			c.t.Errorf("commit %d is number %d, %s %d of epoch %d", n, commit.N, commit.Kind, commit.Job,
+				commit.Epoch)
+		}
+		all = append(all, commit)
+	}
+	return all
+}
+
+// days is a crawl of a round a day.
+func days(c *crawl, n uint64) {
+	for job := uint64(1); job <= n; job++ {
+		c.round(job)
+		time.Sleep(day)
+	}
+}
+
+// Commits that no kept snapshot is read through are cut to their heads, all kept
+// snapshots are read as before, the others are said to have expired, and a
+// committer that slept through it all is turned away.
+func TestCommitsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, mem.New())
+		days(c, 16)
+		early := c.head
+		var truth []*lsm.Manifest
+		for job := uint64(17); job <= 100; job++ {
+			c.round(job)
+			truth = append(truth, c.head)
+			time.Sleep(day)
+		}
+		o := options()
+		dry := o
+		dry.DryRun = true
+		planned, err := sweep.Run(t.Context(), c.env, dry)
+		c.must(err)
+		report, err := sweep.Run(t.Context(), c.env, o)
+		c.must(err)
+		if diff := gocmp.Diff(planned, report); diff != "" {
+			t.Errorf("report (-dry +run):\n%s", diff)
+		}
+		// Snapshot 71 is 30 days old and was the newest when the retention began; it
+		// is read from 64 on.
+		const base = 64
+		if report.Expired != base-1 {
+			t.Errorf("%d commits expired, want %d", report.Expired, base-1)
+		}
+		for _, commit := range c.commits() {
+			if commit.Expired != (commit.N < base) || commit.Expired && commit.Edit.Part != nil {
+				t.Errorf("commit %d: expired %v, with %+v", commit.N, commit.Expired, commit.Edit)
+			}
+		}
+		for _, want := range truth {
+			got, err := lsm.At(t.Context(), c.env.Source(), want.N)
+			if want.N < base && !errors.Is(err, lsm.ErrExpired) || want.N >= base && err != nil {
+				t.Errorf("snapshot %d: %v", want.N, err)
+			}
+			if diff := gocmp.Diff(want, got); err == nil && diff != "" {
+				t.Errorf("snapshot %d (-before +after):\n%s", want.N, diff)
+			}
+		}
+		for _, hint := range []string{"3", "70", "100", "rubbish"} {
+			c.must(c.store.Put(t.Context(), layout.Latest, objstore.Bytes([]byte(hint)),
+				objstore.PutOptions{}))
+			for _, from := range []*lsm.Manifest{nil, early, truth[80]} {
+				got, err := lsm.Head(t.Context(), c.env.Source(), from)
+				if c.must(err); got.N != c.head.N {
+					t.Errorf("hint %s: the newest is %d, want %d", hint, got.N, c.head.N)
+				}
+			}
+		}
+		commit, err := publish.NewCommit(early, jobs.Spec{Job: 999, Kind: jobs.KindRound}, 1, lsm.Edit{})
+		c.must(err)
+		if _, err := publish.Commit(t.Context(), c.store, commit); !errors.Is(err, publish.ErrStepDown) {
+			t.Errorf("a committer of 84 days ago: %v, want ErrStepDown", err)
+		}
+		if again, err := sweep.Run(t.Context(), c.env, o); err != nil || again.Expired != 0 {
+			t.Errorf("again %d expired, %v", again.Expired, err)
+		}
+		o.Retention = 90 * day // longer than it was
+		if _, err := sweep.Run(t.Context(), c.env, o); err != nil {
+			t.Errorf("after a longer retention was set: %v", err)
+		}
+		c.round(101)
+		c.commits()
+	})
+}
+
+// A sweep that is interrupted anywhere is taken up by the next, among the commits
+// too.
+func TestFaultsOfExpiry(t *testing.T) {
+	gone := errors.New("gone")
+	swept := func(n int, f fault.Fault) (ops int) {
+		synctest.Test(t, func(t *testing.T) {
+			store := fault.New(mem.New(), nil)
+			c := newCrawl(t, store)
+			days(c, 40)
+			from := len(store.Ops())
+			store.SetPlan(fault.At(from+n, f))
+			o := options()
+			o.Retention = 20 * day
+			_, err := sweep.Run(t.Context(), c.env, o)
+			if err != nil && !errors.Is(err, gone) {
+				t.Errorf("error %v hides its cause", err)
+			}
+			ops = len(store.Ops()) - from
+			store.SetPlan(nil)
+			_, err = sweep.Run(t.Context(), c.env, o)
+			c.must(err)
+			for _, commit := range c.commits() {
+				if commit.Expired != (commit.N < 16) {
+					t.Errorf("fault at operation %d: commit %d expired: %v", n, commit.N, commit.Expired)
+				}
+			}
+			head, err := lsm.Head(t.Context(), c.env.Source(), nil)
+			if c.must(err); head.N != 40 {
+				t.Errorf("fault at operation %d: the newest is %d", n, head.N)
+			}
+		})
+		return ops
+	}
+	ops := swept(-1, fault.Fault{})
+	for n := range ops {
+		swept(n, fault.Fault{Before: gone})
+		swept(n, fault.Fault{After: gone})
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // commits walks all commits up to the snapshot: no number is missing, each
 // applies to what the ones before made, and a whole manifest is what the edits
-// come to.
+// come to. Of those that have expired there is only the order.
 func (a *auditor) commits(ctx context.Context) error {
 	first := uint64(0)
 	err := a.Store.List(ctx, layout.CommitPrefix, "", func(i objstore.Info) error {
@@ -36,6 +36,7 @@ func (a *auditor) commits(ctx context.Context) error {
 			nextRestore)
 		return nil
 	}
+	first = a.expired(ctx, first)
 	m := lsm.Empty()
 	for n := first; n <= a.m.N; n++ {
 		if m, err = a.apply(ctx, m, n, n == first && n != 1); err != nil || m == nil {
@@ -48,6 +49,29 @@ func (a *auditor) commits(ctx context.Context) error {
 			nextReport)
 	}
 	return nil
+}
+
+// expired checks the commits that have expired, from the first on, and says which is
+// the first that has not: it carries the whole manifest.
+func (a *auditor) expired(ctx context.Context, n uint64) uint64 {
+	var epoch, job uint64
+	for ; n < a.m.N; n++ {
+		body, err := a.Store.Get(ctx, layout.Commit(n))
+		if err != nil {
+			return n // which the walk that follows will find
+		}
+		c, err := lsm.DecodeCommit(body)
+		if err != nil || c.N != n || !c.Expired {
+			return n
+		}
+		if c.Epoch < epoch || c.Job != 0 && c.Job <= job {
+			a.find("commits", layout.Commit(n), fmt.Sprintf("job %d of epoch %d follows job %d of epoch %d",
+				c.Job, c.Epoch, job, epoch), nextReport)
+		}
+		epoch, job = c.Epoch, max(c.Job, job)
+		a.checked("commits", 1)
+	}
+	return n
 }
 
 // apply gives the manifest after commit n; nil ends the walk.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"strings"
 	"sync"
 
 	"seine/formats/layout"
@@ -159,12 +161,33 @@ func (c *copying) matches(ctx context.Context, p *plan) error {
 		if err != nil {
 			return fmt.Errorf("read the destination: %w", err)
 		}
-		if !bytes.Equal(ours, theirs) {
+		same, err := sameCommit(ours, theirs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", layout.Commit(n), err)
+		}
+		if !same {
 			return fmt.Errorf("%w: its snapshot %d is not the source's: both went on by themselves",
 				ErrOther, n)
 		}
 	}
 	return nil
+}
+
+// sameCommit compares commits of one number. Where one of them has expired, no more
+// than their heads can be.
+func sameCommit(ours, theirs []byte) (bool, error) {
+	if bytes.Equal(ours, theirs) {
+		return true, nil
+	}
+	a, err := lsm.DecodeCommit(ours)
+	if err != nil {
+		return false, fmt.Errorf("the source: %w", err)
+	}
+	b, err := lsm.DecodeCommit(theirs)
+	if err != nil {
+		return false, fmt.Errorf("the destination: %w", err)
+	}
+	return (a.Expired || b.Expired) && reflect.DeepEqual(a.Expire(), b.Expire()), nil
 }
 
 // all copies in the order that the package comment draws.
@@ -224,6 +247,12 @@ func (c *copying) phase(ctx context.Context, p *plan, groups [][]item) error {
 // object copies one object, unless it is there.
 func (c *copying) object(ctx context.Context, it item, needed bool) error {
 	size, there := c.there[it.key]
+	if there && size != it.size && strings.HasPrefix(it.key, layout.CommitPrefix) {
+		if err := c.expired(ctx, it.key); err != nil {
+			return err
+		}
+		size = it.size
+	}
 	if there && size != it.size {
 		return fmt.Errorf("%w: %s has %d bytes there, %d in the source", ErrOther, it.key, size, it.size)
 	}
@@ -258,6 +287,27 @@ func (c *copying) object(ctx context.Context, it item, needed bool) error {
 		c.o.Progress(c.report)
 	}
 	return nil
+}
+
+// expired puts the source's commit in the place of one that differs from it, if all
+// that makes them differ is that one of them has expired since the last copy.
+func (c *copying) expired(ctx context.Context, key layout.Key) error {
+	ours, err := c.src.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", key, err)
+	}
+	theirs, err := c.dst.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("copy %s: the destination: %w", key, err)
+	}
+	same, err := sameCommit(ours, theirs)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", key, err)
+	}
+	if !same {
+		return fmt.Errorf("%w: %s is another commit there", ErrOther, key)
+	}
+	return c.dst.Put(ctx, key, objstore.Bytes(ours), objstore.PutOptions{})
 }
 
 // inMemory is the largest object that goes through memory: eight at once are 128 MiB.

@@ -195,6 +195,62 @@ func TestBetweenStores(t *testing.T) {
 	}
 }
 
+// expireTo lets the commits below n expire, as the sweep does.
+func expireTo(t *testing.T, s objstore.Store, n uint64) {
+	t.Helper()
+	for i := uint64(1); i < n; i++ {
+		body, err := s.Get(t.Context(), layout.Commit(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := lsm.DecodeCommit(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err = c.Expire().Encode(); err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, layout.Commit(i), body)
+	}
+}
+
+// TestExpiredCommits: a copy follows the source, in which commits have expired since
+// the last one, and what of them is not the same is still found.
+func TestExpiredCommits(t *testing.T) {
+	src, dst := mem.New(), mem.New()
+	aCrawl(t, src, 18, 1)
+	if _, err := transfer.Run(t.Context(), src, dst, transfer.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	expireTo(t, src, 16)
+	for range 2 {
+		if _, err := transfer.Run(t.Context(), src, dst, transfer.Options{Verify: true}); err != nil {
+			t.Fatal(err)
+		}
+		for n := uint64(1); n <= 18; n++ {
+			ours, err1 := src.Get(t.Context(), layout.Commit(n))
+			theirs, err2 := dst.Get(t.Context(), layout.Commit(n))
+			if err1 != nil || err2 != nil || !bytes.Equal(ours, theirs) {
+				t.Errorf("commit %d differs: %v, %v", n, err1, err2)
+			}
+		}
+	}
+	fresh := mem.New()
+	if _, err := transfer.Run(t.Context(), src, fresh, transfer.Options{Verify: true}); err != nil {
+		t.Fatal(err)
+	}
+	other := mem.New()
+	aCrawl(t, other, 18, 1)
+	c, err := (&lsm.Commit{N: 17, Epoch: 2, Job: 17}).Expire().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, other, layout.Commit(17), c)
+	if _, err := transfer.Run(t.Context(), src, other, transfer.Options{}); err == nil {
+		t.Error("a commit of another epoch passes for the source's")
+	}
+}
+
 // TestLargeObject goes through a scratch file.
 func TestLargeObject(t *testing.T) {
 	src, dst := mem.New(), mem.New()
