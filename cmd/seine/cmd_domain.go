@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seine/cmd/internal/node"
 	"seine/formats/layout"
 	"seine/formats/lsm"
 	"seine/formats/schema"
 	"seine/formats/weburl"
+	"seine/reducer/task"
 )
 
 const domainLong = `Prints what is known of a registered domain: the delay in force and why, back-offs
@@ -85,7 +85,7 @@ func inDomain[R any](ctx context.Context, l *looking, table lsm.Table[R], domain
 	err = table.Scan(ctx, l.Store.Open, l.head.Tables[table.Name], layout.Range{Lo: p, Hi: p + 1}, nil,
 		func(row *R, _ []lsm.Ref) error {
 			if of(row) == domain && len(rows) < n {
-				rows = append(rows, node.Own(*row))
+				rows = append(rows, task.Own(*row))
 			}
 			return nil
 		})

@@ -106,14 +106,14 @@ func (l *looking) version(ctx context.Context, u weburl.Normal, version string) 
 		switch {
 		case version == "newest", round != 0 && p.Round == round, prior != "" && p.Prior == "" &&
 			p.BlobPath != "":
-			found = append(found, node.Own(*p))
+			found = append(found, task.Own(*p))
 			return false
 		case version == "prior":
 			prior = p.Prior
 			if prior == "" {
 				return false
 			}
-			if own, ok := priorPage(node.Own(*p)); ok {
+			if own, ok := priorPage(task.Own(*p)); ok {
 				found = append(found, own)
 			}
 			return false

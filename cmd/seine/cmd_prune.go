@@ -174,6 +174,7 @@ func (a *app) tellPrune(would string, commit uint64, counts map[string]int64, sw
 		{prune.CountVersions, "old versions of pages %sdropped"},
 		{prune.CountArchives, "archives %sdropped"},
 		{prune.CountRewritten, "archives %swritten anew"},
+		{prune.CountJoined, "parts, of a job each, %sjoined"},
 	} {
 		if counts[line.n] > 0 {
 			fmt.Fprintf(a.out, "%d "+line.text+"\n", counts[line.n], would)

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"seine/cmd/internal/node"
 	"seine/cmd/internal/ui"
 	"seine/coordinator/api"
 	"seine/formats/schema"
 	"seine/formats/settings"
 	"seine/formats/weburl"
 	"seine/jobs"
+	"seine/reducer/task"
 )
 
 const seedsLong = `Lists the seeds of a crawl as they were last injected: URL, priority, tag, interval, depth
@@ -73,8 +73,7 @@ func (l *looking) seeds(ctx context.Context) ([]schema.Seed, error) {
 	for _, part := range l.head.Parts { // the oldest first
 		for _, o := range part.Tables[schema.Seeds] {
 			err := readRows(ctx, l, o, nil, func(row *schema.Seed) error {
-				own := node.Own(*row)
-				own.Metadata = maps.Clone(row.Metadata)
+				own := task.Own(*row)
 				if newest[own.URL] = own; own.Removed {
 					delete(newest, own.URL)
 				}

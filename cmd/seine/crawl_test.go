@@ -21,6 +21,7 @@ import (
 	"seine/formats/lsm"
 	"seine/formats/schema"
 	"seine/mapper/webtest"
+	"seine/reducer/task"
 )
 
 // run is one command line in this process.
@@ -123,7 +124,7 @@ func known(t *testing.T, store string) map[string]schema.URL {
 	defer done()
 	err := lsm.URLs().Scan(t.Context(), c.Store.Open, head.Tables[schema.URLs], layout.All, nil,
 		func(row *schema.URL, _ []lsm.Ref) error {
-			own := node.Own(*row)
+			own := task.Own(*row)
 			all[own.URL] = own
 			return nil
 		})

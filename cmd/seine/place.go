@@ -10,6 +10,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/settings"
 	"seine/formats/weburl"
+	"seine/reducer/task"
 )
 
 // looking is a crawl opened to look at: its newest snapshot.
@@ -79,7 +80,7 @@ func (l *looking) fetches(ctx context.Context, u weburl.Normal, kind string, n i
 	err = node.Find(ctx, l.Crawl, l.head, schema.Fetches, node.OfRow,
 		node.Place{Domain: key.Domain, Host: key.Host, URL: key.URL}, func(row *schema.Fetch) (bool, error) {
 			if kind == "" || row.Kind == kind {
-				rows = append(rows, node.Own(*row))
+				rows = append(rows, task.Own(*row))
 			}
 			return len(rows) < n, nil
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"seine/cmd/internal/node"
@@ -22,8 +21,7 @@ func endedJobs(ctx context.Context, c *node.Crawl, head *lsm.Manifest,
 	for _, part := range slices.Backward(head.Parts) {
 		for _, object := range part.Tables[schema.Rounds] {
 			err := task.EachRow(ctx, c.Env(""), object, nil, func(row *schema.RoundRow) error {
-				own := node.Own(*row)
-				own.Counts = maps.Clone(row.Counts)
+				own := task.Own(*row)
 				if !more(own) {
 					return errEnough
 				}

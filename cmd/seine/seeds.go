@@ -235,23 +235,31 @@ func (s *seedFile) upload(ctx context.Context, c *node.Crawl) (layout.Key, error
 // removed since: saying again what was said changes nothing.
 func injected(ctx context.Context, c *node.Crawl, head *lsm.Manifest, upload layout.Key) (bool, error) {
 	for _, part := range slices.Backward(head.Parts) {
-		if len(part.Tables[schema.Seeds]) == 0 {
-			continue
-		}
-		b, err := c.Store.Get(ctx, layout.Spec(part.Round))
-		if errors.Is(err, objstore.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("spec of job %d: %w", part.Round, err)
-		}
-		spec, err := jobs.DecodeSpec(b)
-		if err != nil {
-			return false, err
-		}
-		if spec.Inject != nil && (spec.Inject.Upload == upload || spec.Inject.Removes) {
-			return spec.Inject.Upload == upload, nil
+		for _, object := range slices.Backward(part.Tables[schema.Seeds]) {
+			spec, err := specOf(ctx, c, object.Key)
+			if err != nil {
+				return false, err
+			}
+			if spec.Inject != nil && (spec.Inject.Upload == upload || spec.Inject.Removes) {
+				return spec.Inject.Upload == upload, nil
+			}
 		}
 	}
 	return false, nil
+}
+
+// specOf is the spec of the job that wrote an object; an empty one if it is gone.
+func specOf(ctx context.Context, c *node.Crawl, object layout.Key) (jobs.Spec, error) {
+	job, err := layout.ParseJob(object)
+	if err != nil {
+		return jobs.Spec{}, err
+	}
+	b, err := c.Store.Get(ctx, layout.Spec(job))
+	if errors.Is(err, objstore.ErrNotExist) {
+		return jobs.Spec{}, nil
+	}
+	if err != nil {
+		return jobs.Spec{}, fmt.Errorf("spec of job %d: %w", job, err)
+	}
+	return jobs.DecodeSpec(b)
 }

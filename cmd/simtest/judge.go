@@ -64,7 +64,7 @@ func (w *world) judge(err error) (o outcome) {
 	for _, part := range head.Parts {
 		for _, object := range part.Tables[schema.Pages] {
 			err := task.EachRow(w.t.Context(), c.Env(""), object, nil, func(row *schema.Page) error {
-				own := node.Own(*row)
+				own := task.Own(*row)
 				o.pages[own.URL] = own.PayloadDigest
 				return nil
 			})

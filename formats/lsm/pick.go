@@ -1,6 +1,9 @@
 package lsm
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The pick's constants. With them a row is rewritten about log₄ of the table's
 // growth times, a lookup meets a handful of runs, and what no longer counts stays
@@ -54,15 +57,12 @@ func pickGroup(runs []Run) []Run {
 	if garbage(runs) {
 		return runs
 	}
-	for end := len(runs); end >= pickRuns; end-- {
-		start, size := end-1, sizeOf(runs[end-1])
-		for start > 0 && sizeOf(runs[start-1])*100 <= size*pickRatio {
-			start--
-			size += sizeOf(runs[start])
-		}
-		if end-start >= pickRuns {
-			return runs[start:end]
-		}
+	sizes := make([]int64, len(runs))
+	for i, r := range runs {
+		sizes[i] = sizeOf(r.Bytes())
+	}
+	if start, end := tiered(sizes, math.MaxInt64); end > 0 {
+		return runs[start:end]
 	}
 	if len(runs) > pickMost {
 		return cheapest(runs)
@@ -70,7 +70,23 @@ func pickGroup(runs []Run) []Run {
 	return nil
 }
 
-func sizeOf(r Run) int64 { return max(r.Bytes(), pickFloor) }
+// tiered finds the youngest group of sizes, oldest first, that are of one tier and
+// no more than most together; end is 0 if there is none.
+func tiered(sizes []int64, most int64) (start, end int) {
+	for end := len(sizes); end >= pickRuns; end-- {
+		start, size := end-1, sizes[end-1]
+		for start > 0 && sizes[start-1]*100 <= size*pickRatio && size+sizes[start-1] <= most {
+			start--
+			size += sizes[start]
+		}
+		if end-start >= pickRuns {
+			return start, end
+		}
+	}
+	return 0, 0
+}
+
+func sizeOf(bytes int64) int64 { return max(bytes, pickFloor) }
 
 // garbage says whether so much of the table no longer counts that it should be
 // rewritten whole: superseded rows, and deltas, which count only until folded.

@@ -28,9 +28,8 @@ const (
 	moves      // less than a third is live: its live records move
 )
 
-// archives decides about the archives of a part that has no fetches: what a row
-// of pages that stays points to is live.
-func (p *pruning) archives(ctx context.Context, part *lsm.Part, pages []pageObject) (map[string]fate, error) {
+// live is how many bytes of each archive the rows of pages that stay point to.
+func (p *pruning) live(ctx context.Context, pages []pageObject) (map[layout.Key]int64, error) {
 	live := map[layout.Key]int64{}
 	columns := []string{"html_blob_path", "blob_length"}
 	for _, o := range pages {
@@ -45,14 +44,25 @@ func (p *pruning) archives(ctx context.Context, part *lsm.Part, pages []pageObje
 			return nil, err
 		}
 	}
+	return live, nil
+}
+
+// archives decides about archives whose part has no fetches: what a row of pages
+// that stays points to is live. Those of parts that are joined move whatever is live.
+func (p *pruning) archives(ctx context.Context, warc []lsm.WARCFile, pages []pageObject,
+	joined bool) (map[string]fate, error) {
+	live, err := p.live(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
 	fates := map[string]fate{}
-	for _, w := range part.WARC {
+	for _, w := range warc {
 		switch n := live[w.Key]; {
 		case n == 0:
 			fates[w.Key] = goes
 			p.end.Counts[CountArchives]++
 			p.end.Counts[CountBytes] += w.Bytes
-		case 3*n < w.Bytes:
+		case joined || 3*n < w.Bytes:
 			fates[w.Key] = moves
 			p.end.Counts[CountRewritten]++
 			p.end.Counts[CountBytes] += w.Bytes - n
@@ -72,26 +82,31 @@ func compareRecords(a, b record) int {
 	return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.offset, b.offset))
 }
 
-// move gathers the live records that pages rows of an object point to in
-// archives that move, copies them into one new archive, and says where each is.
-func (p *pruning) move(ctx context.Context, part *lsm.Part, o pageObject, name string,
+// move gathers the live records that rows of pages objects point to in archives that
+// move, copies them into one new archive, and says where each is.
+func (p *pruning) move(ctx context.Context, warc []lsm.WARCFile, pages []pageObject, name string,
 	fates map[string]fate) (*lsm.WARCFile, []record, error) {
 	var records []record
-	skip := o.skipper()
 	columns := []string{"html_blob_path", "blob_offset", "blob_length"}
-	err := task.EachRow(ctx, p.env, o.object, columns, func(row *schema.Page) error {
-		if !skip() && fates[row.BlobPath] == moves {
-			records = append(records, record{key: strings.Clone(row.BlobPath), offset: row.BlobOffset,
-				length: row.BlobLength})
+	for _, o := range pages {
+		skip := o.skipper()
+		err := task.EachRow(ctx, p.env, o.object, columns, func(row *schema.Page) error {
+			if !skip() && fates[row.BlobPath] == moves {
+				records = append(records, record{key: strings.Clone(row.BlobPath), offset: row.BlobOffset,
+					length: row.BlobLength})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
 		}
-		return nil
-	})
-	if err != nil || len(records) == 0 {
-		return nil, nil, err
+	}
+	if len(records) == 0 {
+		return nil, nil, nil
 	}
 	slices.SortFunc(records, compareRecords)
 	sizes := map[layout.Key]int64{}
-	for _, w := range part.WARC {
+	for _, w := range warc {
 		sizes[w.Key] = w.Bytes
 	}
 	key := task.OutputKey(p.task, name+".warc.gz")

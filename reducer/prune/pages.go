@@ -65,7 +65,7 @@ func (p *pruning) rewrite(ctx context.Context, next *lsm.Part, pages []pageObjec
 			continue
 		}
 		name := fmt.Sprintf("%08d-%04d", next.Round, n)
-		archive, records, err := p.move(ctx, next, o, "warc-"+name, fates)
+		archive, records, err := p.move(ctx, next.WARC, []pageObject{o}, "warc-"+name, fates)
 		if err != nil {
 			return false, err
 		}
@@ -105,17 +105,8 @@ func (p *pruning) write(ctx context.Context, o pageObject, name string, archive 
 		if skip() {
 			return nil
 		}
-		at, ok := slices.BinarySearchFunc(records, record{key: row.BlobPath, offset: row.BlobOffset},
-			compareRecords)
-		if ok {
-			m := move{Partition: int32(weburl.Partition(row.Domain)), Domain: strings.Clone(row.Domain),
-				Host: strings.Clone(row.Host), URL: strings.Clone(row.URL),
-				FromKey: strings.Clone(row.BlobPath), From: row.BlobOffset,
-				ToKey: archive.Key, To: records[at].to}
-			if err := p.moved.Add(m); err != nil {
-				return err
-			}
-			row.BlobPath, row.BlobOffset = m.ToKey, m.To
+		if err := p.follows(row, archive, records); err != nil {
+			return err
 		}
 		return out.Write(*row)
 	})
@@ -127,4 +118,20 @@ func (p *pruning) write(ctx context.Context, o pageObject, name string, archive 
 		object.Range = o.object.Range
 	}
 	return object, err
+}
+
+// follows gives a row of pages the place to which its record has moved, if it has,
+// and notes that the row of urls must follow.
+func (p *pruning) follows(row *schema.Page, archive *lsm.WARCFile, records []record) error {
+	at, ok := slices.BinarySearchFunc(records, record{key: row.BlobPath, offset: row.BlobOffset},
+		compareRecords)
+	if !ok {
+		return nil
+	}
+	m := move{Partition: int32(weburl.Partition(row.Domain)), Domain: strings.Clone(row.Domain),
+		Host: strings.Clone(row.Host), URL: strings.Clone(row.URL),
+		FromKey: strings.Clone(row.BlobPath), From: row.BlobOffset,
+		ToKey: archive.Key, To: records[at].to}
+	row.BlobPath, row.BlobOffset = m.ToKey, m.To
+	return p.moved.Add(m)
 }

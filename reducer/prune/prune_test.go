@@ -233,6 +233,70 @@ func TestArchives(t *testing.T) {
 	}
 }
 
+// TestJoins: the parts of which only what stays is left become one, with every page,
+// every row of rounds and the order of the seeds; urls follow, and older snapshots
+// are read as before.
+func TestJoins(t *testing.T) {
+	w := newWorld(t)
+	for n := range 12 {
+		w.round(site, func(url string) string { return strings.Repeat(fmt.Sprint(n%3, url), 40) })
+		if n%4 == 3 {
+			j := w.b.Job("inject")
+			j.Seeds = []schema.Seed{{Domain: "a.test", Host: "a.test", URL: site[0], Tag: fmt.Sprint("tag", n)}}
+			j.Commit()
+			w.sync()
+		}
+	}
+	what := jobs.Prune{Fetches: w.b.Manifest.Now - 1, Links: w.b.Manifest.Now - 1, Versions: 9}
+	w.prune(what)
+	before, was := w.b.Manifest, w.pages()
+	counts := w.prune(what)
+	if counts[prune.CountJoined] != 17 || len(w.b.Manifest.Parts) != 2 {
+		t.Errorf("counts %v, want 17 parts joined: of 12 rounds, 4 injects and a prune; %d are left", counts,
+			len(w.b.Manifest.Parts))
+	}
+	first := w.b.Manifest.Parts[0]
+	if first.Oldest() != 1 || len(first.Tables[schema.Pages]) != 1 || len(first.WARC) != 1 ||
+		len(first.Tables[schema.Rounds]) != 1 || len(first.Tables[schema.Seeds]) != 3 {
+		t.Errorf("the first part is %+v", first)
+	}
+	rows, places := w.pages(), w.places()
+	if len(rows) != len(was) {
+		t.Errorf("%d pages became %d", len(was), len(rows))
+	}
+	newest := map[string]schema.Page{}
+	for i, row := range rows {
+		if _, ok := newest[row.URL]; !ok {
+			newest[row.URL] = row
+		}
+		if i > 0 && rows[i-1].URL == row.URL && rows[i-1].Round <= row.Round {
+			t.Errorf("row %d of %s: round %d is before round %d", i, row.URL, rows[i-1].Round, row.Round)
+		}
+	}
+	for url, row := range newest {
+		if want := fmt.Sprint(row.BlobPath, " ", row.BlobOffset); places[url] != want {
+			t.Errorf("urls says that %s lies in %s, pages says %s", url, places[url], want)
+		}
+	}
+	ended, err := twin.Rows[schema.RoundRow](t.Context(), w.e, &first.Tables[schema.Rounds][0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range ended {
+		if want := int64(first.Round) - int64(i); row.Round != want {
+			t.Fatalf("row %d of rounds is of %d, want %d: the newest first, none left out", i, row.Round, want)
+		}
+	}
+	for i, o := range first.Tables[schema.Seeds] {
+		if seeds, err := twin.Rows[schema.Seed](t.Context(), w.e, &o); err != nil || len(seeds) != 1 ||
+			seeds[0].Tag != fmt.Sprint("tag", 4*i+3) {
+			t.Errorf("object %d of seeds has %v, %v", i, seeds, err)
+		}
+	}
+	w.b.Manifest = before
+	w.pages()
+}
+
 // TestTwoMonths: under retention the append tables and archives stay as large as
 // they were after the first weeks, and what a kept snapshot names is there.
 func TestTwoMonths(t *testing.T) {
@@ -289,11 +353,22 @@ func TestFaultAtEveryPut(t *testing.T) {
 	w := newWorld(t)
 	w.round(site, func(url string) string { return strings.Repeat(url, 40) })
 	w.round(site[:4], func(url string) string { return strings.Repeat("new "+url, 40) })
+	for range 4 {
+		w.round(site[3:], func(url string) string { return strings.Repeat("newer "+url, 40) })
+	}
+	w.prune(jobs.Prune{Fetches: w.b.Manifest.Now - 1, Links: w.b.Manifest.Now - 1, Versions: 1})
+	for range 2 { // the prune that is tried has parts to join and one to prune
+		w.round(site[:3], func(url string) string { return strings.Repeat("newest "+url, 40) })
+	}
 	spec := w.spec(jobs.Prune{Fetches: w.b.Manifest.Now - 1, Versions: 1})
 	fresh := func() objstore.Store {
 		store := mem.New()
-		for key, body := range w.b.Store {
-			if err := objstore.PutIfAbsent(t.Context(), store, key, body); err != nil {
+		for key := range w.store.put {
+			body, err := w.store.Get(t.Context(), key)
+			if err == nil {
+				err = store.Put(t.Context(), key, objstore.Bytes(body), objstore.PutOptions{})
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -303,9 +378,9 @@ func TestFaultAtEveryPut(t *testing.T) {
 		return twin.Env(s, t.TempDir(), settings.Settings{}, w.b.Suffixes)
 	}
 	clean := fault.New(fresh(), nil)
-	want, _, err := run(t.Context(), env(clean), spec)
-	if err != nil {
-		t.Fatal(err)
+	want, counts, err := run(t.Context(), env(clean), spec)
+	if err != nil || counts[prune.CountJoined] == 0 || counts[prune.CountTables] == 0 {
+		t.Fatalf("nothing is joined or pruned: %v, %v", counts, err)
 	}
 	for n, op := range clean.Ops() {
 		if op.Kind != objstore.OpPut {

@@ -20,6 +20,7 @@ const (
 	CountArchives  = "archives_dropped"   // WARC objects
 	CountRewritten = "archives_rewritten" // WARC objects whose live records moved
 	CountBytes     = "bytes_freed"        // once no kept snapshot names them
+	CountJoined    = "parts_joined"       // what so many jobs left is in one place
 	CountMoved     = "bodies_moved"       // rows of urls that point to a new archive
 )
 
@@ -87,9 +88,17 @@ func (p *pruning) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range p.m.Parts {
-		if err := p.part(ctx, i, dead); err != nil {
-			return fmt.Errorf("part of job %d: %w", p.m.Parts[i].Round, err)
+	joined := lsm.PickParts(p.m)
+	for i := 0; i < len(p.m.Parts); i++ {
+		job := p.m.Parts[i].Round
+		if len(joined) > 0 && joined[0][0] == i {
+			err = p.join(ctx, i, joined[0][1], dead)
+			i, joined = joined[0][1]-1, joined[1:]
+		} else {
+			err = p.part(ctx, i, dead)
+		}
+		if err != nil {
+			return fmt.Errorf("part of job %d: %w", job, err)
 		}
 	}
 	if p.dry {
@@ -132,7 +141,7 @@ func (p *pruning) part(ctx context.Context, i int, dead *deadRows) error {
 	}
 	fates := map[string]fate{}
 	if len(next.Tables[schema.Fetches]) == 0 {
-		if fates, err = p.archives(ctx, old, pages); err != nil {
+		if fates, err = p.archives(ctx, old.WARC, pages, false); err != nil {
 			return err
 		}
 	}

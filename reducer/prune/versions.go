@@ -70,14 +70,14 @@ func (p *pruning) versions(ctx context.Context) error {
 
 // gather takes the rows of a part's pages.
 func (p *pruning) gather(ctx context.Context, i int, all *task.Sorter[version]) error {
-	columns := []string{"domain", "host", "url", "payload_digest"}
+	columns := []string{"domain", "host", "url", "payload_digest", "round"}
 	for n, o := range p.m.Parts[i].Tables[schema.Pages] {
 		at := int64(-1)
 		err := task.EachRow(ctx, p.env, o, columns, func(row *schema.Page) error {
 			at++
 			return all.Add(version{Domain: strings.Clone(row.Domain), Host: strings.Clone(row.Host),
 				URL: strings.Clone(row.URL), Digest: strings.Clone(row.PayloadDigest),
-				Round: p.m.Parts[i].Round, Part: int32(i), Object: int32(n), Row: at})
+				Round: uint64(row.Round), Part: int32(i), Object: int32(n), Row: at})
 		})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"seine/formats/layout"
@@ -158,6 +159,34 @@ func EachRow[R any](ctx context.Context, e Env, o lsm.Object, columns []string,
 			return err
 		}
 	}
+}
+
+// Own copies the strings and maps of a row, which else are those of the pages that
+// it was read from.
+func Own[R any](row R) R {
+	v := reflect.ValueOf(&row).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); {
+		case f.Kind() == reflect.String:
+			f.SetString(strings.Clone(f.String()))
+		case f.Kind() == reflect.Map && !f.IsNil():
+			f.Set(ownMap(f))
+		}
+	}
+	return row
+}
+
+// ownMap copies a map whose keys, and values if they are any, are strings.
+func ownMap(m reflect.Value) reflect.Value {
+	own := reflect.MakeMapWithSize(m.Type(), m.Len())
+	for each := m.MapRange(); each.Next(); {
+		k, v := each.Key(), each.Value()
+		if v.Kind() == reflect.String {
+			v = reflect.ValueOf(strings.Clone(v.String())).Convert(v.Type())
+		}
+		own.SetMapIndex(reflect.ValueOf(strings.Clone(k.String())).Convert(k.Type()), v)
+	}
+	return own
 }
 
 // denseRows is up to how many rows there may be for each that is wanted so that most pages are met.

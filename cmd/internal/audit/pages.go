@@ -103,9 +103,9 @@ func (a *auditor) pageSlice(ctx context.Context, rng layout.Range, archives map[
 func (a *auditor) pruned() (rows, unasked map[int64]bool) {
 	rows, unasked = map[int64]bool{}, map[int64]bool{}
 	for _, p := range a.m.Parts {
-		if p.Pruned {
-			rows[int64(p.Round)] = true
-			unasked[int64(p.Round)] = len(p.Tables[schema.Fetches]) == 0
+		for job := p.Oldest(); p.Pruned && job <= p.Round; job++ {
+			rows[int64(job)] = true
+			unasked[int64(job)] = len(p.Tables[schema.Fetches]) == 0
 		}
 	}
 	return rows, unasked

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -170,16 +169,4 @@ func LookupOne[R any](ctx context.Context, c *Crawl, head *lsm.Manifest, table l
 			return nil
 		})
 	return row, found, err
-}
-
-// Own copies the strings of a row, which else are those of the pages that it
-// was read from.
-func Own[R any](row R) R {
-	v := reflect.ValueOf(&row).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.String {
-			f.SetString(strings.Clone(f.String()))
-		}
-	}
-	return row
 }
