@@ -11,11 +11,13 @@
 //	    less than a third live . its live records move to a new archive, and
 //	                             pages and urls follow
 //	    else ................... stays
+//	settled parts, adjacent and of one tier of size ──▶ one part
 //
 // An archive's record is live when a row of pages that stays points to it; while
 // a part has its fetches, each of its records has a row there and all stay. Of a
 // content the newest row is kept, so the body that urls points to is never dead.
-// Rows of seeds and rounds always stay.
+// Rows of seeds and rounds always stay. Settled is a part of which age takes nothing
+// more; joined, its pages, rounds and live records are one object each.
 //
 // The job is one task over all partitions, because whether an archive is worth
 // rewriting is a question about the whole of it. It is a function of the base
