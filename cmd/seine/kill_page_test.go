@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,18 +34,7 @@ func heavySite(t *testing.T) (root string, asked *atomic.Int32) {
 			fmt.Fprint(w, "<p>light")
 		}
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: mux}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-served
-	})
-	return "http://" + listener.Addr().String(), asked
+	return "http://" + serveLocal(t, mux), asked
 }
 
 // killAt kills a process as soon as its scratch folder says that it parses url. What the process
@@ -57,14 +46,20 @@ func killAt(ctx context.Context, c *exec.Cmd, store, url string, asked *atomic.I
 		if asked.Load() == before {
 			continue
 		}
-		slots, _ := filepath.Glob(filepath.Join(store, ".seine", "scratch", "*", "working"))
-		for _, path := range slots {
-			if b, err := os.ReadFile(path); err == nil && bytes.Contains(b, []byte(url)) {
-				_ = c.Process.Kill()
-				return
-			}
+		if parses(filepath.Join(store, ".seine", "scratch"), url) {
+			_ = c.Process.Kill()
+			return
 		}
 	}
+}
+
+// parses says whether a process notes in its scratch folder that it parses url.
+func parses(scratch, url string) bool {
+	slots, _ := filepath.Glob(filepath.Join(scratch, "*", "working"))
+	return slices.ContainsFunc(slots, func(path string) bool {
+		b, err := os.ReadFile(path)
+		return err == nil && bytes.Contains(b, []byte(url))
+	})
 }
 
 // TestPageThatKillsItsProcess: a crawl in one process takes its coordinator along when a page kills

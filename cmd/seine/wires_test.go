@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -238,19 +237,7 @@ func newSick(t *testing.T, endpoint string, dice *rand.Rand) (*sick, string) {
 	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
 		w.WriteHeader(http.StatusServiceUnavailable) // who asked has gone, or the test is over
 	}}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, served := &http.Server{Handler: s}, make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	})
-	return s, l.Addr().String()
+	return s, serveLocal(t, s)
 }
 
 // ServeHTTP implements http.Handler.
