@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,8 +126,28 @@ func serveWeb(t *testing.T, program, folder string, net int) served {
 	return serve(t, program, folder, net, killWeb)
 }
 
-// serve serves a web of testweb's flags from the addresses of a net.
+// serve serves a web of testweb's flags from the addresses of a net, or of a spare one when
+// somebody else has those.
 func serve(t *testing.T, program, folder string, net int, flags []string) served {
+	t.Helper()
+	const firstSpare, spares = 211, 40 // beyond those of 200 storms
+	for range 20 {
+		w, trouble := tryServe(t, program, folder, net, flags)
+		if trouble == "" {
+			return w
+		}
+		if !strings.Contains(trouble, syscall.EADDRINUSE.Error()) {
+			t.Skipf("the web cannot be served here: %s", trouble)
+		}
+		net = firstSpare + rand.IntN(spares)
+	}
+	t.Fatal("all addresses for a web are in use")
+	return served{}
+}
+
+// tryServe serves a web, or says what hinders.
+func tryServe(t *testing.T, program, folder string, net int, flags []string) (w served,
+	trouble string) {
 	t.Helper()
 	log := filepath.Join(folder, "access.log")
 	c := exec.Command(program, append(slices.Clone(flags), "-net", fmt.Sprint(net), "-log", log,
@@ -140,7 +161,7 @@ func serve(t *testing.T, program, folder string, net int, flags []string) served
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	w := served{log: log, end: sync.OnceFunc(func() {
+	w = served{log: log, end: sync.OnceFunc(func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_ = c.Wait()
 	})}
@@ -148,7 +169,7 @@ func serve(t *testing.T, program, folder string, net int, flags []string) served
 	for lines.Scan() {
 		switch text := lines.Text(); {
 		case text == "ready":
-			return w
+			return w, ""
 		case strings.HasPrefix(text, "dns "):
 			w.dns = strings.TrimPrefix(text, "dns ")
 		case strings.HasPrefix(text, "http"):
@@ -156,8 +177,7 @@ func serve(t *testing.T, program, folder string, net int, flags []string) served
 		}
 	}
 	w.end()
-	t.Skipf("the web cannot be served here: %s", errs.String())
-	return w
+	return w, "testweb ended: " + errs.String()
 }
 
 // crawlProcess is one run of the real command; it is killed after life, if that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -58,14 +59,20 @@ func StartGateway(t *testing.T) Gateway {
 	return Gateway{"http://" + address, "bucket"}
 }
 
+// freeAddress is an address that nobody listens at, and that the kernel gives to no connection that
+// somebody opens: it keeps the ports above 32767 for those.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // startTimeout is how long the server may take to listen; it takes 0.2 s on an idle machine.
