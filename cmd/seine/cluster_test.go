@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"seine/formats/objstore/storetest"
 )
 
 // daemon is a seined that is started again and again with the same words.
@@ -85,6 +88,26 @@ type settlement struct {
 	delay time.Duration                                   // of the crawl; 0: killDelay
 }
 
+// onBucket puts the crawl into a bucket of an S3 server that the test starts.
+func (c *cluster) onBucket() storetest.Gateway {
+	c.t.Helper()
+	gateway := storetest.StartGateway(c.t)
+	c.settle.env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(c.folder, "cache"))
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		c.settle.env = append(c.settle.env, name+"="+gateway.Env(name))
+	}
+	c.settle.store = func(string) string { return gateway.Address("crawl") }
+	return gateway
+}
+
+// copied are the rows of the cluster's store, wherever it is.
+func (c *cluster) copied() map[string][]string {
+	c.t.Helper()
+	folder := filepath.Join(c.folder, "copied")
+	c.run("copy", c.named(""), folder)
+	return rows(c.t, folder)
+}
+
 // processes builds the programs and serves the web from a net of its own, for a test that
 // runs beside others.
 func processes(t *testing.T, net int) (*cluster, served, *undisturbed) {
@@ -99,14 +122,20 @@ func processes(t *testing.T, net int) (*cluster, served, *undisturbed) {
 	return c, serveWeb(t, build(t, "seine/cmd/testweb"), folder, net), calm
 }
 
+// freeAddress is an address that nobody listens at, and that the kernel gives to no connection that
+// somebody opens: it keeps the ports above 32767 for those.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // reached is the address of to as from sees it.

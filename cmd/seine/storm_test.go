@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"seine/formats/objstore/storetest"
 )
 
 // A storm is a crawl by real processes on a real S3 server, with faults that a seed chooses. A long
@@ -88,18 +84,12 @@ func brave(t *testing.T, seed uint64, net int) {
 	}
 	t.Logf("seed %d: %d faults of the store, %d that a worker felt, %d requests, %d of them repeats",
 		seed, faults, s.hurt, len(all), repeats)
-	copied := filepath.Join(c.folder, "copied")
-	c.run("copy", c.named(""), copied)
-	sameRows(t, rows(t, copied), calm.under(stormDelay))
+	sameRows(t, c.copied(), calm.under(stormDelay))
 }
 
 // onBucket puts the crawl on an S3 server, which each process reaches by a line of its own.
 func (s *storm) onBucket() {
-	gateway := storetest.StartGateway(s.t)
-	s.settle.env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(s.folder, "cache"))
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		s.settle.env = append(s.settle.env, name+"="+gateway.Env(name))
-	}
+	gateway := s.cluster.onBucket()
 	before, endpoint, _ := strings.Cut(gateway.Address("crawl"), "endpoint=")
 	endpoint, err := url.QueryUnescape(endpoint)
 	if err != nil {
