@@ -25,8 +25,8 @@ the same by itself after a commit, once a day or as prune_every says.
 Of a page the newest contents are kept. Archives in which nothing is live go; one that is
 less than a third live is written anew. Nothing that a kept snapshot names goes, and
 nothing younger than 24 h, for readers may still hold it: what is pruned now is deleted
-when the snapshots that name it have left the retention. "seine crawl" deletes once a day;
-coordinators prune, but delete nothing: stop them for a "seine prune --store STORE".`
+when the snapshots that name it have left the retention. "seine crawl" deletes once a day,
+and so does, where there are coordinators, the one that leads.`
 
 const pruneExample = `  seine prune --dry-run
   seine prune
@@ -188,8 +188,7 @@ func (a *app) tellPrune(would string, commit uint64, counts map[string]int64, sw
 	}
 	who := "the process that works on the crawl deletes what no kept snapshot names"
 	if a.coordinator != "" {
-		who = "coordinators delete nothing: what no kept snapshot names goes when they are stopped and " +
-			"`seine prune --store STORE` runs without them"
+		who = "the coordinator that leads deletes, once a day, what no kept snapshot names"
 	}
 	_, err := fmt.Fprintln(a.out, who)
 	return err

@@ -146,13 +146,13 @@ func (r *crawler) settle(ctx context.Context) error {
 	}
 }
 
-// sweep deletes, once a day, what no kept snapshot names. With coordinators elsewhere
-// it does not: others may have jobs open there.
+// sweep deletes, once a day, what no kept snapshot names. Where there are coordinators,
+// the one that leads does it.
 func (r *crawler) sweep(ctx context.Context) error {
 	if r.app.coordinator != "" {
 		return nil
 	}
-	swept, err := r.crawl.SweepDaily(ctx, time.Now(), r.settle)
+	swept, err := r.crawl.SweepDaily(ctx, "", time.Now(), r.settle)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}

@@ -80,23 +80,14 @@ func Run(ctx context.Context, e task.Env, o Options) (Report, error) {
 func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Facts, error) {
 	f := Facts{Kept: []*lsm.Manifest{head}, Open: o.Open, Epoch: o.Epoch, Now: o.Now,
 		Retention: o.Retention}
-	cutoff := o.Now.Add(-o.Retention).UnixMilli()
-	oldest := atLeast(head, o)
-	n := head.N
-	for ; n > 1; n-- {
-		c, err := readCommit(ctx, e, n)
-		if err != nil {
-			return Facts{}, err
-		}
-		if c.Expired { // a longer retention than that of the last sweep brings nothing back
-			n++
-			break
-		}
+	n, err := walk(ctx, e, head, o, func(c *lsm.Commit, edit bool) {
 		f.Closed = max(f.Closed, c.Job)
-		if n <= oldest && c.Now != 0 && c.Now <= cutoff {
-			break // this snapshot was the newest when the retention began
+		if edit {
+			f.Edits = append(f.Edits, c.Edit)
 		}
-		f.Edits = append(f.Edits, c.Edit)
+	})
+	if err != nil {
+		return Facts{}, err
 	}
 	for earlier := n - 1; f.Closed == 0 && earlier >= 1; earlier-- { // takeovers only, so far
 		c, err := readCommit(ctx, e, earlier)
@@ -114,6 +105,35 @@ func stock(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (Fact
 	}
 	f.Kept = []*lsm.Manifest{first, head}
 	return f, nil
+}
+
+// Oldest is the number of the oldest snapshot that a sweep with these options keeps.
+func Oldest(ctx context.Context, e task.Env, head *lsm.Manifest, o Options) (uint64, error) {
+	return walk(ctx, e, head, o, func(*lsm.Commit, bool) {})
+}
+
+// walk goes back from the head, commit by commit, to the oldest snapshot that is kept,
+// and says which it is. Of that one met gets the commit without the edit.
+func walk(ctx context.Context, e task.Env, head *lsm.Manifest, o Options,
+	met func(c *lsm.Commit, edit bool)) (uint64, error) {
+	cutoff := o.Now.Add(-o.Retention).UnixMilli()
+	oldest := atLeast(head, o)
+	n := head.N
+	for ; n > 1; n-- {
+		c, err := readCommit(ctx, e, n)
+		if err != nil {
+			return 0, err
+		}
+		if c.Expired { // a longer retention than that of the last sweep brings nothing back
+			return n + 1, nil
+		}
+		if n <= oldest && c.Now != 0 && c.Now <= cutoff {
+			met(c, false) // this snapshot was the newest when the retention began
+			break
+		}
+		met(c, true)
+	}
+	return n, nil
 }
 
 // atLeast is the newest snapshot that must be the oldest kept, whatever its age.

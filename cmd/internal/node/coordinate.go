@@ -101,10 +101,11 @@ func coordinate(ctx context.Context, c *Crawl, o CoordinateOptions, port *peer.P
 	ended := make(chan error, 2)
 	go func() { ended <- n.Run(running) }()
 	go func() { ended <- server.Serve(running, o.Listener, n, o.Server) }()
-	var joining sync.WaitGroup
+	var beside sync.WaitGroup
 	if join {
-		joining.Go(func() { o.join(ctx, port.Address()) })
+		beside.Go(func() { o.join(ctx, port.Address()) })
 	}
+	beside.Go(func() { c.sweeps(running, scratch, raft.Leading, o.Log) })
 	ends := 2
 	select {
 	case err = <-ended:
@@ -116,7 +117,7 @@ func coordinate(ctx context.Context, c *Crawl, o CoordinateOptions, port *peer.P
 	for range ends {
 		err = errors.Join(err, <-ended)
 	}
-	joining.Wait()
+	beside.Wait()
 	return err
 }
 

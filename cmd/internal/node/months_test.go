@@ -199,6 +199,10 @@ func TestTwoMonths(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.check(old)
+		if err := n.crawl.restorable(t.Context(), head, head.N-60); !errors.Is(err, state.ErrRefused) ||
+			!strings.Contains(err.Error(), "retention") {
+			t.Errorf("a restore of snapshot %d, which is not kept: %v", head.N-60, err)
+		}
 		n.submit(state.Submission{RequestID: "restore", Kind: jobs.KindRestore,
 			Restore: &jobs.Restore{Snapshot: kept}})
 		n.check(n.head())

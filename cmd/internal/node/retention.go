@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"seine/coordinator/state"
 	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/settings"
 	"seine/jobs"
+	"seine/reducer/sweep"
 )
 
 // PruneBy is what the settings keep at now, ms.
@@ -44,10 +46,25 @@ func (l *Ledger) pruneNext(ctx context.Context, head *lsm.Manifest) (*state.Subm
 		Settings: head.Settings, Prune: &what}, nil
 }
 
-// restorable refuses a snapshot of which an object is gone.
+// restorable refuses a snapshot that retention does not keep, or of which an object is
+// gone. What is kept for another hour no sweep takes away that is at work meanwhile,
+// and later ones know of the job.
 func (c *Crawl) restorable(ctx context.Context, head *lsm.Manifest, n uint64) error {
 	if n == 0 || n >= head.N {
 		return fmt.Errorf("%w: snapshot %d is not before the newest, %d", state.ErrRefused, n, head.N)
+	}
+	keep, err := c.keep(ctx, sweep.Options{Now: time.Now().Add(time.Hour)})
+	if err != nil {
+		return err
+	}
+	oldest, err := sweep.Oldest(ctx, c.Env(""), head, keep)
+	if err != nil {
+		return err
+	}
+	if n < oldest {
+		return fmt.Errorf("%w: snapshot %d is not kept any more: retention (%v, and the newest %d) begins at %d; "+
+			"if its objects are still there, `seine settings set retention=...` brings it back",
+			state.ErrRefused, n, settings.Duration(keep.Retention), keep.Snapshots, oldest)
 	}
 	m, err := c.Snapshot(ctx, n)
 	if err != nil {
@@ -63,4 +80,23 @@ func (c *Crawl) restorable(ctx context.Context, head *lsm.Manifest, n uint64) er
 		}
 	}
 	return nil
+}
+
+// keep fills the options of a sweep that are not set with the newest settings'.
+func (c *Crawl) keep(ctx context.Context, o sweep.Options) (sweep.Options, error) {
+	version, err := c.NewestSettings(ctx)
+	if err != nil {
+		return o, err
+	}
+	set, err := c.Settings(ctx, version)
+	if err != nil {
+		return o, err
+	}
+	if o.Retention == 0 {
+		o.Retention = set.Retention.D()
+	}
+	if o.Snapshots == 0 {
+		o.Snapshots = set.KeepSnapshots
+	}
+	return o, nil
 }
