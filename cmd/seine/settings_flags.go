@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,7 +143,7 @@ func defaultTexts() map[string]string {
 			}
 			texts[name] = strings.Join(parts, ", ")
 		case float64:
-			texts[name] = fmt.Sprintf("%.10g", v)
+			texts[name] = strconv.FormatFloat(v, 'f', -1, 64)
 		case string:
 			texts[name] = v
 		}

@@ -51,6 +51,10 @@ func (s Settings) contradictions() (faults []error) {
 	fault(s.DomainBandwidth > 0 && s.Bandwidth > 0 && s.DomainBandwidth > s.Bandwidth,
 		"domain_bandwidth %d is above bandwidth %d, the whole worker's", s.DomainBandwidth,
 		s.Bandwidth)
+	fault(s.KeepFetches > 0 && s.PruneEvery > s.KeepFetches, "prune_every %v is above keep_fetches %v: "+
+		"fetches would stay for up to both together", s.PruneEvery.D(), s.KeepFetches.D())
+	fault(s.KeepLinks > 0 && s.PruneEvery > s.KeepLinks, "prune_every %v is above keep_links %v: links "+
+		"would stay for up to both together", s.PruneEvery.D(), s.KeepLinks.D())
 	fault(s.PagesDay > 0 && s.PagesRound > s.PagesDay, "pages_round %d is above pages_day %d",
 		s.PagesRound, s.PagesDay)
 	for name, cap := range map[string]int64{"bandwidth": s.Bandwidth,

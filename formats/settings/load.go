@@ -37,7 +37,50 @@ func Parse(text []byte, base Settings) (Settings, error) {
 	} else {
 		s.SetSheets(s.Sheets)
 	}
+	named := map[string]any{}
+	if err := yaml.Unmarshal(text, &named); err != nil {
+		return base, fmt.Errorf("settings: %s", plain(err))
+	}
+	for name := range named {
+		s.noteZero(name)
+	}
 	return s, nil
+}
+
+// noteZero notes whether a setting that was just given a value was given 0.
+func (s *Settings) noteZero(name string) {
+	s.Zeroed = slices.DeleteFunc(slices.Clone(s.Zeroed), func(n string) bool { return n == name })
+	if f := s.field(name); f.IsValid() && f.IsZero() && f.CanConvert(reflect.TypeFor[float64]()) {
+		s.Zeroed = append(s.Zeroed, name)
+	}
+}
+
+// field is the field of a setting; invalid: there is no such setting.
+func (s *Settings) field(name string) reflect.Value {
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if name != "" && yamlName(v.Type().Field(i)) == name {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
+}
+
+// zeroFaults are the settings that were given 0 and have their defaults: s is filled.
+func (s *Settings) zeroFaults() (faults []error) {
+	for _, name := range s.Zeroed {
+		f := s.field(name)
+		if f.IsZero() {
+			continue
+		}
+		value := f.Interface()
+		if d, ok := value.(Duration); ok {
+			value = d.D()
+		}
+		faults = append(faults, fmt.Errorf("%s: 0 stands for the default, %v; give it another value, or "+
+			"leave it out", name, value))
+	}
+	return faults
 }
 
 // plain takes the library's wording out of a decoding error.
@@ -112,23 +155,22 @@ func kindOf(t reflect.Type) string {
 
 // Set gives one setting a value written as text; a list is separated by commas.
 func (s *Settings) Set(name, value string) error {
-	v := reflect.ValueOf(s).Elem()
 	name = strings.ReplaceAll(name, "-", "_")
-	for i := range v.NumField() {
-		if yamlName(v.Type().Field(i)) == name && name != "" {
-			if err := setField(v.Field(i), value); err != nil {
-				return fmt.Errorf("setting %s: %w", name, err)
-			}
-			switch name {
-			case "rules":
-				s.SetRules(s.Rules)
-			case "sheets":
-				s.SetSheets(s.Sheets)
-			}
-			return nil
-		}
+	f := s.field(name)
+	if !f.IsValid() {
+		return fmt.Errorf("%s is no setting; `seine settings --help` lists them", name)
 	}
-	return fmt.Errorf("%s is no setting; `seine settings --help` lists them", name)
+	if err := setField(f, value); err != nil {
+		return fmt.Errorf("setting %s: %w", name, err)
+	}
+	switch name {
+	case "rules":
+		s.SetRules(s.Rules)
+	case "sheets":
+		s.SetSheets(s.Sheets)
+	}
+	s.noteZero(name)
+	return nil
 }
 
 func setField(f reflect.Value, value string) error {

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -27,15 +28,14 @@ func Differing(a, b Settings) (names []string) {
 
 // Unset gives a setting its default again.
 func (s *Settings) Unset(name string) error {
-	v := reflect.ValueOf(s).Elem()
 	name = strings.ReplaceAll(name, "-", "_")
-	for i := range v.NumField() {
-		if name != "" && yamlName(v.Type().Field(i)) == name {
-			v.Field(i).SetZero()
-			return nil
-		}
+	f := s.field(name)
+	if !f.IsValid() {
+		return fmt.Errorf("%s is no setting; `seine settings --help` lists them", name)
 	}
-	return fmt.Errorf("%s is no setting; `seine settings --help` lists them", name)
+	f.SetZero()
+	s.Zeroed = slices.DeleteFunc(slices.Clone(s.Zeroed), func(n string) bool { return n == name })
+	return nil
 }
 
 // succeed makes s the version after old: it notes who put it, and where each
@@ -76,7 +76,7 @@ type Change struct {
 // new.
 func (c Change) After(old Settings, version uint64) (Settings, bool) {
 	s := c.Settings
-	s.Version, s.Origins, s.By, s.At = old.Version, old.Origins, old.By, old.At
+	s.Version, s.Origins, s.By, s.At, s.Zeroed = old.Version, old.Origins, old.By, old.At, old.Zeroed
 	if reflect.DeepEqual(old, s) {
 		return old, false
 	}

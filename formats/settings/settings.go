@@ -96,6 +96,10 @@ type Settings struct {
 	KeepFetches   Duration `yaml:"keep_fetches,omitempty" json:"keep_fetches,omitempty"`   // 0: for ever
 	KeepLinks     Duration `yaml:"keep_links,omitempty" json:"keep_links,omitempty"`       // 0: for ever
 	PruneEvery    Duration `yaml:"prune_every,omitempty" json:"prune_every,omitempty"`
+
+	// Zeroed are the settings to which Set or Parse gave 0 in so many words. Where 0 is
+	// how the default is stored, Validate says so, or it would be taken for a wish.
+	Zeroed []string `yaml:"-" json:"-"`
 }
 
 // Duration is a time.Duration that is written as "1m30s".

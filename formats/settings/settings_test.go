@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,40 @@ func TestSet(t *testing.T) {
 	}
 	if err := s.FromEnviron([]string{"SEINE_TOP_N=12x"}); err == nil {
 		t.Error("a wrong value in the environment has no error")
+	}
+}
+
+// TestZero: what was given 0 and would have its default is an error that says so; 0 as
+// a value, and a default that was given back, are none.
+func TestZero(t *testing.T) {
+	for _, c := range []struct{ yaml, set, unset, says string }{
+		{yaml: "retries: 0", says: "retries: 0 stands for the default, 3"},
+		{set: "retention", says: "retention: 0 stands for the default, 720h0m0s"},
+		{set: "keep_snapshots", says: "keep_snapshots: 0 stands for"},
+		{yaml: "weight_freshness: 0", says: "weight_freshness: 0 stands for the default, 0.3"},
+		{yaml: "weight_freshness: 0\nweight_signal: 1"},
+		{yaml: "keep_links: 0\nembeds: false\nrules: []"},
+		{set: "pages_day"},
+		{set: "retries", unset: "retries"},
+		{yaml: "delay: 0s", unset: "delay"},
+	} {
+		s, err := Parse([]byte(c.yaml), Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.set != "" {
+			err = s.Set(c.set, "0")
+		}
+		if c.unset != "" {
+			err = errors.Join(err, s.Unset(c.unset))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Fill().Validate()
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 

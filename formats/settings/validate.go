@@ -42,6 +42,7 @@ func (s Settings) Validate() error {
 	if strings.ContainsAny(s.Contact, "\r\n()") {
 		fault("contact: %q must be one line without parentheses: a URL or a mail address", s.Contact)
 	}
+	faults = append(faults, s.zeroFaults()...)
 	faults = append(faults, s.contradictions()...)
 	faults = append(faults, s.ruleFaults()...)
 	faults = append(faults, s.networkFaults()...)
@@ -137,7 +138,7 @@ func (s Settings) ranges() []bound[float64] {
 
 func (s Settings) spans() []bound[time.Duration] {
 	return []bound[time.Duration]{
-		{"delay", s.Delay.D(), 0, day},
+		{"delay", s.Delay.D(), time.Millisecond, day},
 		{"prune_every", s.PruneEvery.D(), time.Second, 3650 * day},
 		{"robots_ttl", s.RobotsTTL.D(), time.Minute, 30 * day},
 		{"connect_timeout", s.ConnectTimeout.D(), 10 * time.Millisecond, time.Hour},
@@ -149,7 +150,7 @@ func (s Settings) spans() []bound[time.Duration] {
 		{"interval_max", s.IntervalMax.D(), time.Minute, 3650 * day},
 		{"round_duration", s.RoundDuration.D(), time.Second, 30 * day},
 		{"seal_interval", s.SealInterval.D(), 100 * time.Millisecond, day},
-		{"retention", s.Retention.D(), 0, 36500 * day},
+		{"retention", s.Retention.D(), day, 36500 * day},
 		{"keep_fetches", s.KeepFetches.D(), 0, 36500 * day},
 		{"keep_links", s.KeepLinks.D(), 0, 36500 * day},
 	}
