@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,6 +99,22 @@ func (c *cluster) onBucket() storetest.Gateway {
 	}
 	c.settle.store = func(string) string { return gateway.Address("crawl") }
 	return gateway
+}
+
+// onSickBucket puts the crawl into a bucket of a server that can be ill. It is reached by the
+// cluster's wires, if it has some.
+func (c *cluster) onSickBucket(dice *rand.Rand) *sick {
+	c.t.Helper()
+	before, endpoint, _ := strings.Cut(c.onBucket().Address("crawl"), "endpoint=")
+	endpoint, err := url.QueryUnescape(endpoint)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	sick, address := newSick(c.t, endpoint, dice)
+	c.settle.store = func(id string) string {
+		return before + "endpoint=" + url.QueryEscape("http://"+c.reached(id, "s3", address))
+	}
+	return sick
 }
 
 // copied are the rows of the cluster's store, wherever it is.

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"os/exec"
 	"strings"
 	"sync"
@@ -67,7 +66,7 @@ func brave(t *testing.T, seed uint64, net int) {
 	s.rage(*stormActions)
 	s.wait.Wait()
 	s.wires.set(clear, func(string, string) bool { return true })
-	faults := s.sick.heal()
+	faults := s.sick.suffer(well)
 	if err := <-crawled; err != nil {
 		t.Fatal(err)
 	}
@@ -87,20 +86,11 @@ func brave(t *testing.T, seed uint64, net int) {
 	sameRows(t, c.copied(), calm.under(stormDelay))
 }
 
-// onBucket puts the crawl on an S3 server, which each process reaches by a line of its own.
+// onBucket puts the crawl on a moody S3 server, which each process reaches by a line of its own.
 func (s *storm) onBucket() {
-	gateway := s.cluster.onBucket()
-	before, endpoint, _ := strings.Cut(gateway.Address("crawl"), "endpoint=")
-	endpoint, err := url.QueryUnescape(endpoint)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var address string
-	s.sick, address = newSick(s.t, endpoint, rand.New(rand.NewPCG(s.dice.Uint64(), 2)))
 	s.settle.wire = s.wires.wire
-	s.settle.store = func(id string) string {
-		return before + "endpoint=" + url.QueryEscape("http://"+s.wires.wire(id, "s3", address))
-	}
+	s.sick = s.onSickBucket(rand.New(rand.NewPCG(s.dice.Uint64(), 2)))
+	s.sick.suffer(moody)
 }
 
 // run is a verb of seine that asks nobody but the store.

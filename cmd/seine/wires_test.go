@@ -1,13 +1,7 @@
 package main
 
 import (
-	"io"
-	"math/rand/v2"
 	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -210,82 +204,3 @@ func (w *wire) close() {
 	w.set(cut)
 	w.wait.Wait()
 }
-
-// sick is an S3 server that now and then answers 503, before it has done what was asked or after,
-// and now and then takes its time.
-type sick struct {
-	t    *testing.T
-	next http.Handler
-
-	mu     sync.Mutex
-	dice   *rand.Rand // nil: it is well
-	faults int
-}
-
-// One request in sickOneIn fails or takes long.
-const sickOneIn = 40
-
-func newSick(t *testing.T, endpoint string, dice *rand.Rand) (*sick, string) {
-	t.Helper()
-	to, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &sick{t: t, dice: dice, next: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		r.Out.Host = r.In.Host // it is part of what was signed
-	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
-		w.WriteHeader(http.StatusServiceUnavailable) // who asked has gone, or the test is over
-	}}}
-	return s, serveLocal(t, s)
-}
-
-// ServeHTTP implements http.Handler.
-func (s *sick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	fate, pause := s.fate()
-	switch fate {
-	case 0: // nothing happens
-		_, _ = io.Copy(io.Discard, r.Body)
-		unavailable(w)
-	case 1: // it happens, and nobody hears of it
-		s.next.ServeHTTP(&unheard{header: http.Header{}}, r)
-		unavailable(w)
-	case 2:
-		time.Sleep(pause)
-		s.next.ServeHTTP(w, r)
-	default:
-		s.next.ServeHTTP(w, r)
-	}
-}
-
-func (s *sick) fate() (fate int, pause time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dice == nil {
-		return sickOneIn, 0
-	}
-	if fate = s.dice.IntN(3 * sickOneIn); fate < 3 {
-		s.faults++
-	}
-	return fate, time.Duration(s.dice.IntN(4000)) * time.Millisecond
-}
-
-// heal ends its faults, and says how many there were.
-func (s *sick) heal() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dice = nil
-	return s.faults
-}
-
-func unavailable(w http.ResponseWriter) {
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.Copy(w, strings.NewReader("<Error><Code>SlowDown</Code><Message>m</Message></Error>"))
-}
-
-// unheard is an answer that nobody gets.
-type unheard struct{ header http.Header }
-
-func (u *unheard) Header() http.Header         { return u.header }
-func (u *unheard) Write(p []byte) (int, error) { return len(p), nil }
-func (u *unheard) WriteHeader(int)             {}
