@@ -71,6 +71,18 @@ type snapshotLine struct {
 	Restores uint64 `json:"restores,omitempty"`
 }
 
+// String is the line that a person sees.
+func (s snapshotLine) String() string {
+	if s.Job == 0 { // a takeover, which is at no time of the crawl's
+		return fmt.Sprintf("%6d  %-16s  %s", s.Snapshot, "", s.Kind)
+	}
+	text := fmt.Sprintf("%6d  %-16s  %-8s", s.Snapshot, clock(s.Now, time.Now()), s.Kind)
+	if s.Restores > 0 {
+		text += fmt.Sprintf("  of snapshot %d", s.Restores)
+	}
+	return fmt.Sprintf("%s  job %d, known %+d, waiting %+d", text, s.Job, s.Known, s.Waiting)
+}
+
 // listSnapshots walks back from the newest commit.
 func (a *app) listSnapshots(ctx context.Context, limit int) error {
 	l, err := a.look(ctx)
@@ -92,12 +104,7 @@ func (a *app) listSnapshots(ctx context.Context, limit int) error {
 		if a.json {
 			err = a.printJSON(line)
 		} else {
-			text := fmt.Sprintf("%6d  %s  %-8s", line.Snapshot, clock(line.Now, time.Now()), line.Kind)
-			if line.Restores > 0 {
-				text += fmt.Sprintf("  of snapshot %d", line.Restores)
-			}
-			_, err = fmt.Fprintf(a.out, "%s  job %d, known %+d, waiting %+d\n", text, line.Job, line.Known,
-				line.Waiting)
+			_, err = fmt.Fprintln(a.out, line)
 		}
 		if err != nil {
 			return err

@@ -16,10 +16,9 @@ const journalEvery = 100 * time.Millisecond
 // journal writes requests as an access log, each when it has ended: end time and
 // duration in seconds, host, status, bytes, request, agent, validator.
 type journal struct {
-	log  *webtest.Log
-	file *os.File // nil: none is kept
-	open []int    // requests that had not ended
-	seen int
+	log     *webtest.Log
+	file    *os.File // nil: none is kept
+	written int      // requests
 }
 
 func openJournal(path string, log *webtest.Log) (*journal, error) {
@@ -40,20 +39,12 @@ func (j *journal) write() error {
 	if j.file == nil {
 		return nil
 	}
-	requests := j.log.Requests()
-	for ; j.seen < len(requests); j.seen++ {
-		j.open = append(j.open, j.seen)
-	}
+	ended := j.log.Ended(j.written)
 	out := bufio.NewWriter(j.file)
-	open := j.open[:0]
-	for _, i := range j.open {
-		if requests[i].End.IsZero() {
-			open = append(open, i)
-		} else {
-			fmt.Fprintln(out, entry(requests[i]))
-		}
+	for _, r := range ended {
+		fmt.Fprintln(out, entry(r))
 	}
-	j.open = open
+	j.written += len(ended)
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("access log: %w", err)
 	}

@@ -24,6 +24,7 @@ type Request struct {
 type Log struct {
 	mu       sync.Mutex
 	requests []Request
+	over     []int // of these, those that have ended, in that order
 	hosts    map[string]int
 }
 
@@ -42,12 +43,14 @@ func (l *Log) end(i, status int, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests[i].End, l.requests[i].Status, l.requests[i].Bytes = time.Now(), status, n
+	l.over = append(l.over, i)
 }
 
 func (l *Log) abort(i int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.requests[i].End = l.requests[i].At
+	l.over = append(l.over, i)
 }
 
 func (l *Log) count(host string) int {
@@ -61,6 +64,17 @@ func (l *Log) Requests() []Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]Request(nil), l.requests...)
+}
+
+// Ended returns the requests that have ended, in that order, but for the first n.
+func (l *Log) Ended(n int) []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ended := make([]Request, 0, len(l.over)-n)
+	for _, i := range l.over[n:] {
+		ended = append(ended, l.requests[i])
+	}
+	return ended
 }
 
 // Judgement is how a crawler behaved towards one domain.
