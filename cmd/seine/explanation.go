@@ -63,8 +63,8 @@ func (e *explanation) decide(ctx context.Context) error {
 		e.say("normal form", "%s", e.url.URL)
 	}
 	e.say("domain", "%s, host %s, partition %d", e.domain, e.url.Host, weburl.Partition(e.domain))
-	for _, part := range []func(context.Context) error{e.scope, e.blocks, e.sheet, e.robots, e.frontier, e.group,
-		e.fetched} {
+	for _, part := range []func(context.Context) error{e.scope, e.blocks, e.sheet, e.terms, e.robots, e.frontier,
+		e.group, e.fetched} {
 		if err := part(ctx); err != nil {
 			return err
 		}

@@ -56,6 +56,28 @@ func TestSeedTerms(t *testing.T) {
 		}
 	}
 
+	explains := func(url string, wants ...string) {
+		t.Helper()
+		said := line{}.run(t, "explain", url, "--store", store).must(t, exitOK).out
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("explain %s does not say %q:\n%s", url, want, said)
+			}
+		}
+	}
+	explains(seeds[0], "of at most 1 (what its seed, near, asks for)", "each 6h0m0s (what its seed, near, asks for)")
+	explains(seeds[1], "of at most 20 (max_depth of the settings)", "within 1h0m0s and 1440h0m0s (the settings)")
+	explains(seeds[2], "of at most 0 (what its seed asks for)", "each 72h0m0s (what its seed asks for)")
+	sheets := "for,max_depth,interval_max\n"
+	for i, url := range seeds {
+		sheets += "host:" + strings.Split(url, "/")[2] + "," + []string{"3,5d", "2,", "0,1d"}[i] + "\n"
+	}
+	line{}.run(t, "settings", "set", "sheets="+file(t, "t.csv", sheets), "--store", store).must(t, exitOK)
+	explains(seeds[0], "of at most 1 (what its seed, near, asks for; its sheet allows 3, the smaller counts)",
+		"each 6h0m0s (what its seed, near, asks for, which goes before its sheet)")
+	explains(seeds[1], "of at most 2 (its sheet)", "(the settings)")
+	line{}.run(t, "settings", "unset", "sheets", "--store", store).must(t, exitOK)
+
 	// A seed that is known takes over what is said, and is due only with --now.
 	before := known(t, store)[seeds[0]]
 	line{}.run(t, "inject", "--store", store, seeds[0]+" tag=near interval=2h depth=default").must(t, exitOK)
