@@ -10,6 +10,10 @@ const (
 	StageReduce   Stage = "reduce"
 )
 
+// CountFrom begins the names of a fetch task's counts of exchanges by the source
+// address, where the settings name some: the address follows.
+const CountFrom = "from "
+
 // Round is what a round is allowed to do.
 type Round struct {
 	TopN     int64 `json:"top_n"`       // URLs at most

@@ -89,6 +89,9 @@ func roundText(s roundSummary) string {
 		parts = append(parts, "besides "+ui.Reasons(s.Extra, 4))
 	}
 	fmt.Fprintf(&b, "  %s\n", strings.Join(parts, ", "))
+	if len(s.Sources) > 0 {
+		fmt.Fprintf(&b, "  requests from %s\n", ui.Reasons(s.Sources, 0))
+	}
 	if s.Outcome != "commit" && s.Outcome != "committed" && s.Outcome != "" {
 		fmt.Fprintf(&b, "  it was ended as: %s\n", s.Outcome)
 	}

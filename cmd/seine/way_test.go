@@ -6,13 +6,17 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/net/dns/dnsmessage"
+
 	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/reducer/task"
 )
 
 // TestWayOut crawls a real server from a source address and through a proxy; of a
@@ -74,6 +78,10 @@ func TestWayOut(t *testing.T) {
 		t.Errorf("%d exchanges, want 3; %d came from another address", n, elsewhere.Load())
 	}
 	line{}.run(t, "check", "--store", store).must(t, exitOK)
+	said := line{}.run(t, "round", "show", "2", "--store", store).must(t, exitOK).out
+	if !strings.Contains(said, "requests from 127.0.0.2 2\n") {
+		t.Errorf("the round's report does not say where its requests came from:\n%s", said)
+	}
 
 	store = filepath.Join(t.TempDir(), "proxy")
 	crawl(store, exitOK, "--proxy", proxy.URL)
@@ -113,10 +121,7 @@ func fetched(t *testing.T, store string) (rows []schema.Fetch) {
 	for _, part := range head.Parts {
 		for _, o := range part.Tables[schema.Fetches] {
 			err := readRows(t.Context(), l, lsm.Object{Key: o.Key, Bytes: o.Bytes}, nil, func(row *schema.Fetch) error {
-				own := *row
-				own.URL, own.Reason = strings.Clone(row.URL), strings.Clone(row.Reason)
-				own.IP, own.SourceIP = strings.Clone(row.IP), strings.Clone(row.SourceIP)
-				rows = append(rows, own)
+				rows = append(rows, task.Own(*row))
 				return nil
 			})
 			if err != nil {
@@ -125,4 +130,90 @@ func fetched(t *testing.T, store string) (rows []schema.Fetch) {
 		}
 	}
 	return rows
+}
+
+// TestIPv6: a site that has IPv6 alone, by its address and by a name.
+func TestIPv6(t *testing.T) {
+	listener, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6: ", err)
+	}
+	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<a href="/next">next</a>`)
+	}))
+	_ = site.Listener.Close()
+	site.Listener = listener
+	site.Start()
+	defer site.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	names := nameServer(t, "::1")
+	for name, root := range map[string]string{"address": site.URL + "/", "name": "http://six.test:" + port + "/"} {
+		t.Run(name, func(t *testing.T) {
+			store := filepath.Join(t.TempDir(), "crawl")
+			line{}.run(t, "crawl", "--store", store, "--allow-network", "::1/128", "--delay", "10ms", "--dns", names,
+				"--source-addresses", "::1", root).must(t, exitOK)
+			rows := fetched(t, store)
+			if len(rows) != 3 {
+				t.Errorf("%d exchanges, want 3", len(rows))
+			}
+			for _, row := range rows {
+				if row.IP != "::1" || row.SourceIP != "::1" || row.HTTPStatus == 0 {
+					t.Errorf("%s from %s to %s: %s %s", row.URL, row.SourceIP, row.IP, row.Reason, row.Detail)
+				}
+			}
+			line{}.run(t, "check", "--read-data", "--store", store).must(t, exitOK)
+		})
+	}
+	// Outside of what is allowed, a private address is one, of whichever family.
+	store := filepath.Join(t.TempDir(), "refused")
+	line{}.run(t, "crawl", "--store", store, "--contact", "https://example.org/", "--dns", names,
+		"http://six.test:"+port+"/").must(t, exitOK)
+	rows := fetched(t, store)
+	for _, row := range rows {
+		if row.Reason != schema.Private {
+			t.Errorf("%s: %s, want %s", row.URL, row.Reason, schema.Private)
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("nobody says why the private address was not asked")
+	}
+}
+
+// nameServer answers for every name with one IPv6 address, and with none of IPv4.
+func nameServer(t *testing.T, address string) string {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		packet := make([]byte, 1500)
+		for {
+			n, from, err := conn.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			var asked dnsmessage.Message
+			if asked.Unpack(packet[:n]) != nil || len(asked.Questions) != 1 {
+				continue
+			}
+			q := asked.Questions[0]
+			answer := dnsmessage.Message{Header: dnsmessage.Header{ID: asked.ID, Response: true,
+				RecursionAvailable: true}, Questions: asked.Questions}
+			if q.Type == dnsmessage.TypeAAAA {
+				answer.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name,
+					Class: q.Class, TTL: 60}, Body: &dnsmessage.AAAAResource{AAAA: netip.MustParseAddr(address).As16()}}}
+			}
+			if b, err := answer.Pack(); err == nil {
+				_, _ = conn.WriteTo(b, from)
+			}
+		}
+	}()
+	return conn.LocalAddr().String()
 }

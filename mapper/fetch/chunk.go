@@ -18,6 +18,7 @@ import (
 	"seine/formats/schema"
 	"seine/formats/tasklog"
 	"seine/formats/warc"
+	"seine/jobs"
 )
 
 // chunk is a sealed part of the task on scratch, ready to be put.
@@ -129,6 +130,9 @@ func (f *fetcher) take(c *chunk, b *batch, w *warcOutput, o *outcome) error {
 	f.discoveries(o, func(d schema.Discovery) { merge(b.discoveries, d) })
 	if o.Fetch.Final {
 		c.counts[o.Fetch.Kind+" "+o.Fetch.Reason]++
+	}
+	if o.Fetch.SourceIP != "" {
+		c.counts[jobs.CountFrom+o.Fetch.SourceIP]++
 	}
 	c.counts["bytes"] += o.Fetch.Bytes
 	if at := o.Fetch.StartedAt * 1000; at != 0 {

@@ -22,6 +22,9 @@ type Tally struct {
 	ByReason  map[string]int64 `json:"by_reason"`
 	Extra     map[string]int64 `json:"extra"` // robots.txt and sitemaps, by reason
 	Bytes     int64            `json:"bytes"`
+	// Sources are the requests that were answered, by our address, where settings name
+	// source addresses.
+	Sources map[string]int64 `json:"sources,omitempty"`
 }
 
 // pagePrefix begins the counts of a fetch task that are outcomes of listed URLs.
@@ -68,7 +71,12 @@ func Ended(counts map[string]int64) Tally {
 		if !ok {
 			continue
 		}
-		if reason, ok := strings.CutPrefix(rest, pagePrefix); ok {
+		if source, ok := strings.CutPrefix(rest, jobs.CountFrom); ok {
+			if t.Sources == nil {
+				t.Sources = map[string]int64{}
+			}
+			t.Sources[source] += n
+		} else if reason, ok := strings.CutPrefix(rest, pagePrefix); ok {
 			t.add(reason, n)
 		} else if strings.Contains(rest, " ") && n > 0 {
 			t.Extra[rest] += n
