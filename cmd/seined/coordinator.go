@@ -34,7 +34,11 @@ on with what is in the folder:
 Elsewhere than on loopback the API needs --tls-cert, --tls-key and --tokens-file (or
 --client-ca), and the group --peer-ca, --peer-cert and --peer-key, unless --insecure
 says that the network itself is safe. The tokens file has lines of "ROLE TOKEN", the
-role being read, submit or worker.`
+role being read, submit or worker.
+
+Certificates, keys, authorities and tokens are exchanged without a restart: the files
+are read again when they have changed. One that cannot be used (half written, gone,
+without a token) leaves in force what it held before, and the log says so.`
 
 const coordinatorExample = `  seined coordinator --id n1 --data /var/lib/seine --store s3://bucket/crawl \
     --listen 10.0.0.1:7700 --raft 10.0.0.1:7701 \
@@ -197,55 +201,50 @@ func (a *app) coordinateOptions(f coordinatorFlags) (o node.CoordinateOptions, e
 	if o.Advertise == "" {
 		o.Advertise = own
 	}
-	if o.Server, err = a.serverOptions(f); err != nil {
+	if o.Server, err = a.serverOptions(f, o.Log); err != nil {
 		return o, err
 	}
 	if err := f.safe(o.Server.Guard != nil); err != nil {
 		return o, err
 	}
 	if f.peerCA != "" {
-		if o.Identity, err = peer.LoadIdentity(f.peerCA, f.peerCert, f.peerKey); err != nil {
+		if o.Identity, err = peer.LoadIdentity(o.Log, f.peerCA, f.peerCert, f.peerKey); err != nil {
 			return o, err
 		}
 	}
 	if f.join != "" {
 		f.joining.Token, _ = a.env("SEINE_TOKEN")
+		f.joining.Log = o.Log
 		o.Join, err = f.joining.Client(f.join)
 	}
 	return o, err
 }
 
 // serverOptions are how the API is served: under TLS, to whom.
-func (a *app) serverOptions(f coordinatorFlags) (o server.Options, err error) {
+func (a *app) serverOptions(f coordinatorFlags, log *slog.Logger) (o server.Options, err error) {
 	tokens, said := a.env("SEINE_TOKENS")
-	if f.tokens != "" {
-		text, err := os.ReadFile(f.tokens)
-		if err != nil {
-			return o, fmt.Errorf("tokens: %w", err)
-		}
-		tokens, said = string(text), true
+	switch {
+	case f.tokens != "":
+		o.Guard, err = server.TokensFile(log, f.tokens)
+	case said || f.clientCA != "":
+		o.Guard, err = server.ReadTokens(strings.NewReader(tokens))
 	}
-	if said || f.clientCA != "" {
-		if o.Guard, err = server.ReadTokens(strings.NewReader(tokens)); err != nil {
-			return o, err
-		}
+	if err != nil || f.tlsCert == "" {
+		return o, err
 	}
-	if f.tlsCert == "" {
-		return o, nil
-	}
-	o.TLS, err = f.serverTLS()
+	o.TLS, err = f.serverTLS(log)
 	return o, err
 }
 
 // serverTLS is the TLS of the API. The files are looked at again for every connection.
-func (f coordinatorFlags) serverTLS() (*tls.Config, error) {
-	pair, err := peer.ReloadPair(f.tlsCert, f.tlsKey)
+func (f coordinatorFlags) serverTLS(log *slog.Logger) (*tls.Config, error) {
+	pair, err := peer.ReloadPair(log, f.tlsCert, f.tlsKey)
 	if err != nil {
 		return nil, err
 	}
 	callers := func() *x509.CertPool { return nil }
 	if f.clientCA != "" {
-		authority, err := peer.ReloadAuthority(f.clientCA)
+		authority, err := peer.ReloadAuthority(log, f.clientCA)
 		if err != nil {
 			return nil, err
 		}

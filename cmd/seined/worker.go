@@ -24,7 +24,10 @@ leader by itself, and does them. All fetch tasks that it is given run at once, u
 
 On SIGTERM it stops asking, seals what it fetched, gives its tasks back and leaves.
 What a killed one fetched and did not seal lies in --scratch: started again on the
-same folder, it takes that up. The folder is one worker's alone.`
+same folder, it takes that up. The folder is one worker's alone.
+
+The files of --token-file, --ca, --cert and --key are read again when they have changed.
+One that cannot be used leaves in force what it held before, and the log says so.`
 
 const workerExample = `  seined worker --coordinator https://c1:7700,https://c2:7700,https://c3:7700 \
     --scratch /var/lib/seine/scratch --ca ca.pem --token-file worker-token`
@@ -103,6 +106,7 @@ func (a *app) work(ctx context.Context, f workerFlags) error {
 	}
 	log := slog.New(slog.NewTextHandler(a.err, nil))
 	f.dialling.Token, _ = a.env("SEINE_TOKEN")
+	f.dialling.Log = log
 	conn, err := f.dialling.Client(f.coordinators)
 	if err != nil {
 		return usageError{err}

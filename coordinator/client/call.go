@@ -23,8 +23,9 @@ const answerLimit = 256 << 20
 
 // Options of a client. The zero value is one for an embedded node.
 type Options struct {
-	HTTP  *http.Client // nil: a default one
-	Token string       // sent as a bearer token; empty: none
+	HTTP *http.Client // nil: a default one
+	// Token is asked for each call, and what it gives is sent as a bearer token; nil or empty: none.
+	Token func() string
 	// Patience is how long a call goes on over the addresses before it fails; 0:
 	// one pass.
 	Patience time.Duration
@@ -35,7 +36,7 @@ type Client struct {
 	bases    []string
 	at       atomic.Int64 // which of them is asked first
 	http     *http.Client
-	token    string
+	token    func() string
 	patience time.Duration
 }
 
@@ -52,6 +53,9 @@ func New(addresses string, o Options) (*Client, error) {
 	}
 	if c.http == nil {
 		c.http = http.DefaultClient
+	}
+	if c.token == nil {
+		c.token = func() string { return "" }
 	}
 	return c, nil
 }
@@ -149,8 +153,8 @@ func (c *Client) once(ctx context.Context, method, base, path string, body []byt
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
+	if token := c.token(); token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	a, err := c.http.Do(r)
 	if err != nil {

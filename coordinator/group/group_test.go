@@ -37,7 +37,7 @@ func gang(t *testing.T, size int, store *ledgertest.Ledger) (all []*member) {
 	t.Helper()
 	authority := peertest.New(t)
 	certificate, key := authority.Issue("node", "")
-	identity, err := peer.LoadIdentity(authority.CA, certificate, key)
+	identity, err := peer.LoadIdentity(nil, authority.CA, certificate, key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 )
 
@@ -18,13 +19,13 @@ type Identity struct {
 
 // LoadIdentity reads PEM files: the authority's certificate, and the node's own
 // certificate and key. The certificate must name the hosts under which the node
-// is reached.
-func LoadIdentity(authority, certificate, key string) (*Identity, error) {
-	pair, err := ReloadPair(certificate, key)
+// is reached. log hears when the files change; nil: nobody does.
+func LoadIdentity(log *slog.Logger, authority, certificate, key string) (*Identity, error) {
+	pair, err := ReloadPair(log, certificate, key)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := ReloadAuthority(authority)
+	pool, err := ReloadAuthority(log, authority)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,12 @@
 package peer_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"os"
+	"strings"
 	"testing"
 
 	"seine/coordinator/peer"
@@ -15,7 +18,9 @@ import (
 func TestCertificatesAreReread(t *testing.T) {
 	authority := peertest.New(t)
 	certificate, key := authority.Issue("node", "")
-	id, err := peer.LoadIdentity(authority.CA, certificate, key)
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	id, err := peer.LoadIdentity(log, authority.CA, certificate, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +69,12 @@ func TestCertificatesAreReread(t *testing.T) {
 	if err := os.WriteFile(certificate, []byte("-----BEGIN"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if third := shown(); third != second {
-		t.Errorf("half a file: certificate %s, want %s", third, second)
+	for range 3 {
+		if third := shown(); third != second {
+			t.Errorf("half a file: certificate %s, want %s", third, second)
+		}
+	}
+	if n := strings.Count(said.String(), "cannot be used"); n != 1 {
+		t.Errorf("%d lines in the log of one file that is half written, want 1:\n%s", n, said.String())
 	}
 }

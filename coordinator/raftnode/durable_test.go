@@ -32,7 +32,7 @@ type netGroup struct {
 func (g *netGroup) port(address string) *peer.Port {
 	g.t.Helper()
 	certificate, key := g.authority.Issue("node", "")
-	id, err := peer.LoadIdentity(g.authority.CA, certificate, key)
+	id, err := peer.LoadIdentity(nil, g.authority.CA, certificate, key)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -2,15 +2,20 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
 	"seine/coordinator/api"
+	"seine/coordinator/peer"
 )
 
 // Role is what a caller may do.
@@ -30,7 +35,7 @@ func (r Role) may(need Role) bool { return r == need || r == Submit && need == R
 // client certificate that TLS has verified. It keeps only digests of tokens,
 // and what it says of a caller never holds what the caller sent.
 type Guard struct {
-	tokens []secret
+	tokens func() []secret // those that count now
 }
 
 type secret struct {
@@ -44,7 +49,37 @@ const shortestToken = 16
 // ReadTokens reads lines of "ROLE TOKEN"; empty ones and those that begin with #
 // mean nothing. A role may have several tokens, so that they can be exchanged.
 func ReadTokens(from io.Reader) (*Guard, error) {
-	g := &Guard{}
+	all, err := readTokens(from)
+	if err != nil {
+		return nil, err
+	}
+	return &Guard{func() []secret { return all }}, nil
+}
+
+// TokensFile reads what ReadTokens does from a file, and again when the file has changed. One that
+// is damaged, gone, or holds no token leaves the tokens that there were, and log says so.
+func TokensFile(log *slog.Logger, path string) (*Guard, error) {
+	all, err := peer.Reload(log, func() ([]secret, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("tokens: %w", err)
+		}
+		all, err := readTokens(bytes.NewReader(text))
+		if err == nil && len(all) == 0 {
+			err = errors.New("there is no line of \"ROLE TOKEN\" in it")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tokens: %s: %w", path, err)
+		}
+		return all, nil
+	}, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Guard{all.Get}, nil
+}
+
+func readTokens(from io.Reader) (all []secret, err error) {
 	lines := bufio.NewScanner(from)
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
@@ -60,12 +95,12 @@ func ReadTokens(from io.Reader) (*Guard, error) {
 			return nil, fmt.Errorf("line %d of the tokens: a token has at least %d characters; "+
 				"`openssl rand -hex 32` makes one", n, shortestToken)
 		}
-		g.tokens = append(g.tokens, secret{Role(fields[0]), sha256.Sum256([]byte(fields[1]))})
+		all = append(all, secret{Role(fields[0]), sha256.Sum256([]byte(fields[1]))})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read the tokens: %w", err)
 	}
-	return g, nil
+	return all, nil
 }
 
 // roles are those that a request proves. All tokens are compared, in the same
@@ -73,7 +108,7 @@ func ReadTokens(from io.Reader) (*Guard, error) {
 func (g *Guard) roles(r *http.Request) (proved []Role) {
 	sent, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	digest := sha256.Sum256([]byte(sent))
-	for _, t := range g.tokens {
+	for _, t := range g.tokens() {
 		if subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 {
 			proved = append(proved, t.role)
 		}

@@ -1,11 +1,15 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +74,7 @@ func TestTokens(t *testing.T) {
 		{"the role's second", "another-token-0123456789", "work"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := client.New(s.URL, client.Options{Token: test.token})
+			c, err := client.New(s.URL, client.Options{Token: func() string { return test.token }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,5 +207,67 @@ func TestAddressesInTurn(t *testing.T) {
 	if err := c.Rerun(t.Context(), state.Rerun{Job: 1}); !errors.Is(err, api.ErrUnavailable) &&
 		!errors.Is(err, api.ErrNotLeader) {
 		t.Errorf("Rerun without a leader = %v", err)
+	}
+}
+
+// TestTokensAreReread: tokens are exchanged while the server runs; a file that cannot be used leaves
+// those that there were, and the log says so, without them.
+func TestTokensAreReread(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	const first, second = "first-token-0123456789", "second-token-012345678"
+	write("read " + first + "\n")
+	g, err := server.TokensFile(log, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.Handler(&fake{}, server.Options{Guard: g}))
+	defer s.Close()
+	for _, step := range []struct {
+		name, first, second string // what the tokens may after the change
+		warns               bool
+		change              func()
+	}{
+		{"as at the start", "read", "", false, func() {}},
+		{"both", "read", "read submit", false, func() { write("read " + first + "\nsubmit " + second + "\n") }},
+		{"no role", "read", "read submit", true, func() { write("read " + first + "\nsubmi") }},
+		{"emptied", "read", "read submit", true, func() { write("") }},
+		{"gone", "read", "read submit", true, func() {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"the second alone", "", "work", false, func() { write("worker " + second + "\n") }},
+	} {
+		said.Reset()
+		step.change()
+		for token, want := range map[string]string{first: step.first, second: step.second} {
+			c, err := client.New(s.URL, client.Options{Token: func() string { return token }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := may(t, c); got != want {
+				t.Errorf("%s: %s may %q, want %q", step.name, token, got, want)
+			}
+		}
+		if warns := strings.Contains(said.String(), "cannot be used"); warns != step.warns {
+			t.Errorf("%s: a warning: %v, want %v:\n%s", step.name, warns, step.warns, said.String())
+		}
+		if strings.Contains(said.String(), "-token-") {
+			t.Errorf("%s: the log holds a token:\n%s", step.name, said.String())
+		}
+	}
+	for name, text := range map[string]string{"empty": "# none\n", "damaged": "read x"} {
+		write(text)
+		if _, err := server.TokensFile(nil, path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s at the start: %v, want an error that names the file", name, err)
+		}
 	}
 }
