@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"seine/formats/catalog"
@@ -19,7 +20,8 @@ import (
 
 // BenchmarkURLs times statements through the view urls: 10 M URLs of 100 a
 // domain in one run, and two younger runs that each replace and add to 2 % of
-// them. SEINE_BENCH_URLS sets another number.
+// them; beside them what the same asks of the oldest run, as a plain file.
+// SEINE_BENCH_URLS sets another number.
 //
 //	go test ./formats/catalog -run '^$' -bench URLs -benchtime 3x
 func BenchmarkURLs(b *testing.B) {
@@ -32,6 +34,7 @@ func BenchmarkURLs(b *testing.B) {
 	dir := b.TempDir()
 	m := large(b, dir, urls)
 	path := func(key layout.Key) string { return filepath.Join(dir, key) }
+	oldest := "read_parquet('" + path("urls0.parquet") + "')"
 	for _, folded := range []bool{false, true} {
 		db := duckdb(b)
 		name := "unfolded/"
@@ -45,8 +48,11 @@ func BenchmarkURLs(b *testing.B) {
 			{"count", "SELECT count(*) FROM urls"},
 			{"group by domain", "SELECT count(*) FROM (SELECT domain, count(*) FROM urls GROUP BY domain)"},
 			{"inlinks", "SELECT sum(inlinks) FROM urls"},
+			{"oldest run/group by domain", "SELECT count(*) FROM (SELECT domain, count(*) FROM " + oldest +
+				" GROUP BY domain)"},
+			{"oldest run/inlinks", "SELECT sum(inlinks) FROM " + oldest},
 		} {
-			if !folded && bench.name == "inlinks" {
+			if !folded && bench.name == "inlinks" || folded && strings.HasPrefix(bench.name, "oldest") {
 				continue
 			}
 			b.Run(name+bench.name, func(b *testing.B) {
