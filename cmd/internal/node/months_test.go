@@ -40,10 +40,15 @@ type nightly struct {
 	web   *webtest.Web
 }
 
+// nightlyWeb is a small web whose pages change from an epoch on.
+func nightlyWeb(epoch time.Time) webtest.Spec {
+	return webtest.Spec{Seed: 5, Domains: 4, Pages: 5, MaxHost: 12, Links: 4,
+		Latency: 50 * time.Millisecond, Epoch: epoch}
+}
+
 func newNightly(t *testing.T, set settings.Settings) *nightly {
 	t.Helper()
-	n := &nightly{t: t, web: webtest.New(webtest.Spec{Seed: 5, Domains: 4, Pages: 5, MaxHost: 12, Links: 4,
-		Latency: 50 * time.Millisecond, Epoch: time.Now()})}
+	n := &nightly{t: t, web: webtest.New(nightlyWeb(time.Now()))}
 	c, err := OpenCrawl(t.Context(), OnStore(mem.New(), "mem:", t.TempDir()), true)
 	if err != nil {
 		t.Fatal(err)
@@ -216,16 +221,22 @@ func TestTwoMonths(t *testing.T) {
 // night runs two rounds, sweeps, and sleeps until the next night.
 func (n *nightly) night(id string) {
 	n.t.Helper()
+	n.rounds(id)
+	if _, err := n.crawl.Sweep(n.t.Context(), sweep.Options{Now: time.Now()}); err != nil {
+		n.t.Fatal(err)
+	}
+	time.Sleep(day)
+}
+
+// rounds runs two rounds, and the upkeep after them.
+func (n *nightly) rounds(id string) {
+	n.t.Helper()
 	var rounds []state.Submission
 	for i := range 2 {
 		rounds = append(rounds, state.Submission{RequestID: fmt.Sprint("round-", id, "-", i),
 			Kind: jobs.KindRound, Round: &jobs.Round{OnFailed: "commit"}})
 	}
 	n.submit(rounds...)
-	if _, err := n.crawl.Sweep(n.t.Context(), sweep.Options{Now: time.Now()}); err != nil {
-		n.t.Fatal(err)
-	}
-	time.Sleep(day)
 }
 
 // bounded: the store held about as much in the second of two equal spans as in the
