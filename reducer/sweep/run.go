@@ -125,7 +125,7 @@ func walk(ctx context.Context, e task.Env, head *lsm.Manifest, o Options,
 			return 0, err
 		}
 		if c.Expired { // a longer retention than that of the last sweep brings nothing back
-			return n + 1, nil
+			return readable(n + 1), nil
 		}
 		if n <= oldest && c.Now != 0 && c.Now <= cutoff {
 			met(c, false) // this snapshot was the newest when the retention began
@@ -133,7 +133,22 @@ func walk(ctx context.Context, e task.Env, head *lsm.Manifest, o Options,
 		}
 		met(c, true)
 	}
-	return n, nil
+	if n > 1 {
+		return n, nil
+	}
+	if c, err := readCommit(ctx, e, 1); err != nil {
+		return 0, err
+	} else if c.Expired {
+		return readable(2), nil
+	}
+	return 1, nil
+}
+
+// readable is the oldest snapshot that can be read if n is the number of the oldest
+// commit that has not expired: a sweep that was interrupted may have left some that no
+// whole manifest precedes.
+func readable(n uint64) uint64 {
+	return (n + lsm.WholeEvery - 1) / lsm.WholeEvery * lsm.WholeEvery
 }
 
 // atLeast is the newest snapshot that must be the oldest kept, whatever its age.
@@ -227,13 +242,12 @@ func (s *sweeping) leads(ctx context.Context) error {
 // expire cuts the commits below the whole manifest that the oldest kept snapshot
 // begins with to their heads, in the order of their numbers: so those that are cut
 // already are all below the first that is not, and a sweep that ended early is
-// taken up where it ended.
+// taken up where it ended. It ends at the first that is too young.
 func (s *sweeping) expire(ctx context.Context, oldest uint64) error {
 	var old []objstore.Info
 	base := max(oldest-oldest%lsm.WholeEvery, 1)
 	err := s.env.Store.List(ctx, layout.CommitPrefix, "", func(i objstore.Info) error {
-		n, err := layout.ParseCommit(i.Key)
-		if err == nil && n < base && s.options.Now.Sub(i.ModTime) >= Grace {
+		if n, err := layout.ParseCommit(i.Key); err == nil && n < base {
 			old = append(old, i)
 		}
 		return nil
@@ -255,6 +269,9 @@ func (s *sweeping) expire(ctx context.Context, oldest uint64) error {
 		commits[first-1] = c.Expire()
 	}
 	for at := first; at < len(old); at++ {
+		if s.options.Now.Sub(old[at].ModTime) < Grace {
+			break
+		}
 		if (at-first)%pageObjects == 0 {
 			if err := s.leads(ctx); err != nil {
 				return err

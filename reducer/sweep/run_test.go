@@ -378,3 +378,63 @@ func TestFaultsOfExpiry(t *testing.T) {
 		swept(n, fault.Fault{After: gone})
 	}
 }
+
+// A sweep that was cut off anywhere among the commits does not stand in the way of a
+// later one, even if a longer retention reaches back to where it ended.
+func TestLongerAfterAFault(t *testing.T) {
+	gone := errors.New("gone")
+	for cut := range 17 {
+		synctest.Test(t, func(t *testing.T) {
+			store := fault.New(mem.New(), nil)
+			c := newCrawl(t, store)
+			days(c, 60)
+			puts := 0
+			store.SetPlan(fault.When(func(op fault.Op) bool {
+				if op.Kind == objstore.OpPut {
+					puts++
+				}
+				return puts > cut
+			}, fault.Fault{Before: gone}))
+			o := options()
+			o.Retention = 20 * day
+			if _, err := sweep.Run(t.Context(), c.env, o); !errors.Is(err, gone) {
+				t.Errorf("cut at %d: %v", cut, err)
+			}
+			store.SetPlan(nil)
+			o.Retention = 300 * day
+			if _, err := sweep.Run(t.Context(), c.env, o); err != nil {
+				t.Errorf("cut at %d, then a longer retention: %v", cut, err)
+			}
+			oldest, err := sweep.Oldest(t.Context(), c.env, c.head, o)
+			c.must(err)
+			if _, err := lsm.At(t.Context(), c.env.Source(), oldest); err != nil {
+				t.Errorf("cut at %d: snapshot %d is kept: %v", cut, oldest, err)
+			}
+		})
+	}
+}
+
+// A commit that was put back, so that it is too young, holds up those after it: none
+// expires before one that is older than it.
+func TestExpiryInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, mem.New())
+		days(c, 60)
+		key := layout.Commit(9)
+		body, err := c.store.Get(t.Context(), key)
+		c.must(err)
+		c.must(c.store.Put(t.Context(), key, objstore.Bytes(body), objstore.PutOptions{}))
+		o := options()
+		o.Retention = 20 * day
+		for _, want := range []int64{8, 0, 23} {
+			report, err := sweep.Run(t.Context(), c.env, o)
+			if c.must(err); report.Expired != want {
+				t.Errorf("%d commits expired, want %d", report.Expired, want)
+			}
+			if want == 0 {
+				time.Sleep(day)
+				o.Now = time.Now()
+			}
+		}
+	})
+}
