@@ -261,3 +261,73 @@ func TestManifests(t *testing.T) {
 		})
 	}
 }
+
+// expire cuts a commit to its head, as a sweep does.
+func expire(t *testing.T, s objstore.Store, n uint64) {
+	t.Helper()
+	body, err := s.Get(t.Context(), layout.Commit(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lsm.DecodeCommit(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err = c.Expire().Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), layout.Commit(n), objstore.Bytes(body), objstore.PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweeping is a store in which a sweep is at work: whoever reads a commit finds that
+// those up to a little before the newest whole manifest have expired behind his back.
+type sweeping struct {
+	objstore.Store
+	t    *testing.T
+	next uint64
+}
+
+func (s *sweeping) Get(ctx context.Context, key string) ([]byte, error) {
+	body, err := s.Store.Get(ctx, key)
+	for range 3 {
+		if _, parse := layout.ParseCommit(key); parse == nil && s.next < 32 {
+			expire(s.t, s.Store, s.next)
+			s.next++
+		}
+	}
+	return body, err
+}
+
+// TestExpired: wherever a sweep among the commits was cut off, or is just now, there is
+// nothing wrong; but none expires before one below it.
+func TestExpired(t *testing.T) {
+	b := catalogtest.New()
+	for range 40 {
+		b.Job("inject").Commit()
+	}
+	upTo := func(n uint64) (audit.Crawl, objstore.Store) {
+		c, store := crawl(t, b)
+		for i := range n {
+			expire(t, store, i+1)
+		}
+		return c, store
+	}
+	for _, n := range []uint64{0, 1, 14, 15, 16, 23, 31} {
+		c, store := upTo(n)
+		if r := run(t, c, b.Manifest, audit.Options{}); !r.OK() || r.Checked["commits"] != 40 {
+			t.Errorf("%d expired, %d checked: %v", n, r.Checked["commits"], r.Findings)
+		}
+		c.Store = &sweeping{store, t, n + 1}
+		if r := run(t, c, b.Manifest, audit.Options{}); !r.OK() {
+			t.Errorf("a sweep from commit %d on: %v", n+1, r.Findings)
+		}
+	}
+	c, store := upTo(1)
+	expire(t, store, 9)
+	if r := run(t, c, b.Manifest, audit.Options{}); len(r.Findings) != 1 ||
+		!strings.Contains(r.Findings[0].String(), "has not expired, but the next one has") {
+		t.Errorf("commit 8 left out: %v", r.Findings)
+	}
+}

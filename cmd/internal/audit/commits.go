@@ -36,53 +36,76 @@ func (a *auditor) commits(ctx context.Context) error {
 			nextRestore)
 		return nil
 	}
-	first = a.expired(ctx, first)
-	m := lsm.Empty()
+	return a.walk(ctx, first)
+}
+
+// walk goes over the commits from the first on.
+func (a *auditor) walk(ctx context.Context, first uint64) error {
+	var m *lsm.Manifest // nil: of the commits so far there is only the order
+	if first == 1 {
+		m = lsm.Empty()
+	}
+	last := &lsm.Commit{}
+	bytes := int64(0) // of the last one, unless it had expired
 	for n := first; n <= a.m.N; n++ {
-		if m, err = a.apply(ctx, m, n, n == first && n != 1); err != nil || m == nil {
+		c, size, err := a.commit(ctx, n)
+		if err != nil || c == nil {
 			return err
 		}
+		if c.Epoch < last.Epoch || c.Job != 0 && c.Job <= last.Job && last.Job != 0 {
+			a.find("commits", layout.Commit(n), fmt.Sprintf("job %d of epoch %d follows job %d of epoch %d",
+				c.Job, c.Epoch, last.Job, last.Epoch), nextReport)
+		}
+		switch {
+		case c.Expired:
+			m = nil
+			if err := a.inOrder(ctx, n-1, bytes); err != nil {
+				return err
+			}
+			size = 0
+		case m != nil:
+			if m = a.apply(ctx, m, c); m == nil {
+				return nil
+			}
+		default: // a sweep that was interrupted leaves some up to the next whole manifest
+			m = c.Whole
+		}
+		last = &lsm.Commit{Epoch: c.Epoch, Job: max(c.Job, last.Job)}
+		bytes = size
 		a.checked("commits", 1)
 	}
-	if !same(m, a.m) {
+	if m == nil || !same(m, a.m) {
 		a.find("commits", layout.Commit(a.m.N), "the edits do not come to the snapshot that readers see",
 			nextReport)
 	}
 	return nil
 }
 
-// expired checks the commits that have expired, from the first on, and says which is
-// the first that has not: it carries the whole manifest.
-func (a *auditor) expired(ctx context.Context, n uint64) uint64 {
-	var epoch, job uint64
-	for ; n < a.m.N; n++ {
-		body, err := a.Store.Get(ctx, layout.Commit(n))
-		if err != nil {
-			return n // which the walk that follows will find
-		}
-		c, err := lsm.DecodeCommit(body)
-		if err != nil || c.N != n || !c.Expired {
-			return n
-		}
-		if c.Epoch < epoch || c.Job != 0 && c.Job <= job {
-			a.find("commits", layout.Commit(n), fmt.Sprintf("job %d of epoch %d follows job %d of epoch %d",
-				c.Job, c.Epoch, job, epoch), nextReport)
-		}
-		epoch, job = c.Epoch, max(c.Job, job)
-		a.checked("commits", 1)
+// inOrder checks that a commit below one that has expired has expired as well, at
+// least since it was read, when it had so many bytes; 0: it had expired.
+func (a *auditor) inOrder(ctx context.Context, n uint64, bytes int64) error {
+	if bytes == 0 {
+		return nil
 	}
-	return n
+	info, err := a.Store.Stat(ctx, layout.Commit(n))
+	if err != nil {
+		return err
+	}
+	if info.Size == bytes {
+		a.find("commits", layout.Commit(n), "it has not expired, but the next one has", nextReport)
+	}
+	return nil
 }
 
-// apply gives the manifest after commit n; nil ends the walk.
-func (a *auditor) apply(ctx context.Context, m *lsm.Manifest, n uint64, start bool) (*lsm.Manifest, error) {
+// commit reads a commit; nil: it is damaged.
+func (a *auditor) commit(ctx context.Context, n uint64) (*lsm.Commit, int64, error) {
 	key := layout.Commit(n)
 	body, err := a.Store.Get(ctx, key)
 	if err != nil {
 		if a.damaged(ctx, "commits", key, err) {
-			return nil, nil
+			return nil, 0, nil
 		}
-		return nil, err
+		return nil, 0, err
 	}
 	c, err := lsm.DecodeCommit(body)
 	if err == nil && c.N != n {
@@ -90,27 +113,26 @@ func (a *auditor) apply(ctx context.Context, m *lsm.Manifest, n uint64, start bo
 	}
 	if err != nil {
 		a.damaged(ctx, "commits", key, err)
-		return nil, nil
+		return nil, 0, nil
 	}
-	if start && c.Whole != nil {
-		return c.Whole, nil
-	}
+	return c, int64(len(body)), nil
+}
+
+// apply gives the manifest after a commit; nil: it does not apply.
+func (a *auditor) apply(ctx context.Context, m *lsm.Manifest, c *lsm.Commit) *lsm.Manifest {
+	key := layout.Commit(c.N)
 	next, err := m.Apply(c)
 	if err != nil {
 		a.damaged(ctx, "commits", key, err)
-		return nil, nil
-	}
-	if c.Epoch < m.Epoch || c.Job != 0 && c.Job <= m.Job && m.Job != 0 {
-		a.find("commits", key, fmt.Sprintf("job %d of epoch %d follows job %d of epoch %d", c.Job, c.Epoch,
-			m.Job, m.Epoch), nextReport)
+		return nil
 	}
 	if c.Whole != nil && !same(next, c.Whole) {
 		a.find("commits", key, "its whole manifest is not what the edits come to", nextReport)
 	}
-	if (n == 1 || n%lsm.WholeEvery == 0) && c.Whole == nil {
+	if (c.N == 1 || c.N%lsm.WholeEvery == 0) && c.Whole == nil {
 		a.find("commits", key, "it lacks the whole manifest", nextReport)
 	}
-	return next, nil
+	return next
 }
 
 // same compares manifests as they are stored.
