@@ -55,6 +55,10 @@ type copying struct {
 	o        Options
 	there    map[layout.Key]int64 // sizes of the destination's objects
 
+	// cut is the oldest commit that was met to have expired in the source since the last
+	// copy, or since the source was listed; 0: none was.
+	cut uint64
+
 	mu     sync.Mutex
 	report Report
 }
@@ -202,6 +206,9 @@ func (c *copying) all(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
+	if err := c.behind(ctx); err != nil {
+		return err
+	}
 	err := c.dst.Put(ctx, layout.Crawl, objstore.Bytes(p.crawl),
 		objstore.PutOptions{IfAbsent: true, Same: true})
 	if err != nil {
@@ -233,7 +240,7 @@ func (c *copying) phase(ctx context.Context, p *plan, groups [][]item) error {
 		wait.Go(func() {
 			defer func() { <-slots }()
 			for _, it := range group {
-				if err := c.object(ctx, it, p.needed[it.key]); err != nil {
+				if err := c.object(ctx, p, it); err != nil {
 					cancel(err)
 					return
 				}
@@ -244,11 +251,31 @@ func (c *copying) phase(ctx context.Context, p *plan, groups [][]item) error {
 	return context.Cause(ctx)
 }
 
+// behind lets the commits expire in the copy that were copied, or found there, as they
+// were before the source's sweep came to them, when it has overtaken the copy since:
+// none expires before one below it.
+func (c *copying) behind(ctx context.Context) error {
+	for n := c.cut; n > 1; n-- {
+		changed, err := c.expired(ctx, layout.Commit(n-1))
+		if err != nil || !changed {
+			return err
+		}
+	}
+	return nil
+}
+
+// met notes a commit that has expired in the source.
+func (c *copying) met(n uint64) {
+	if c.cut == 0 || n < c.cut {
+		c.cut = n
+	}
+}
+
 // object copies one object, unless it is there.
-func (c *copying) object(ctx context.Context, it item, needed bool) error {
+func (c *copying) object(ctx context.Context, p *plan, it item) error {
 	size, there := c.there[it.key]
 	if there && size != it.size && strings.HasPrefix(it.key, layout.CommitPrefix) {
-		if err := c.expired(ctx, it.key); err != nil {
+		if _, err := c.expired(ctx, it.key); err != nil {
 			return err
 		}
 		size = it.size
@@ -258,14 +285,14 @@ func (c *copying) object(ctx context.Context, it item, needed bool) error {
 	}
 	moved := int64(0)
 	if !there {
-		err := c.move(ctx, it)
-		if errors.Is(err, objstore.ErrNotExist) && !needed {
+		var err error
+		moved, err = c.move(ctx, p, it)
+		if errors.Is(err, objstore.ErrNotExist) && !p.needed[it.key] {
 			return nil // swept meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("copy %s: %w", it.key, err)
 		}
-		moved = it.size
 	}
 	if c.o.Verify {
 		if err := c.verify(ctx, it); err != nil {
@@ -291,49 +318,77 @@ func (c *copying) object(ctx context.Context, it item, needed bool) error {
 
 // expired puts the source's commit in the place of one that differs from it, if all
 // that makes them differ is that one of them has expired since the last copy.
-func (c *copying) expired(ctx context.Context, key layout.Key) error {
+func (c *copying) expired(ctx context.Context, key layout.Key) (changed bool, err error) {
 	ours, err := c.src.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("copy %s: %w", key, err)
+		return false, fmt.Errorf("copy %s: %w", key, err)
 	}
 	theirs, err := c.dst.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("copy %s: the destination: %w", key, err)
+		return false, fmt.Errorf("copy %s: the destination: %w", key, err)
+	}
+	if bytes.Equal(ours, theirs) {
+		return false, nil
 	}
 	same, err := sameCommit(ours, theirs)
 	if err != nil {
-		return fmt.Errorf("copy %s: %w", key, err)
+		return false, fmt.Errorf("copy %s: %w", key, err)
 	}
 	if !same {
-		return fmt.Errorf("%w: %s is another commit there", ErrOther, key)
+		return false, fmt.Errorf("%w: %s is another commit there", ErrOther, key)
 	}
-	return c.dst.Put(ctx, key, objstore.Bytes(ours), objstore.PutOptions{})
+	if commit, err := lsm.DecodeCommit(ours); err == nil && commit.Expired {
+		c.met(commit.N)
+	}
+	return true, c.dst.Put(ctx, key, objstore.Bytes(ours), objstore.PutOptions{})
 }
 
 // inMemory is the largest object that goes through memory: eight at once are 128 MiB.
 const inMemory = 16 << 20
 
-func (c *copying) move(ctx context.Context, it item) error {
+// move copies an object that is not there, and says how many bytes it has.
+func (c *copying) move(ctx context.Context, p *plan, it item) (int64, error) {
 	put := objstore.PutOptions{IfAbsent: true, Same: true}
 	if it.size <= inMemory {
 		body, err := c.src.Get(ctx, it.key)
+		if err == nil && int64(len(body)) != it.size {
+			err = c.cutMeanwhile(p, it, body)
+		}
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if int64(len(body)) != it.size {
-			return fmt.Errorf("the source gives %d of %d bytes", len(body), it.size)
-		}
-		return c.dst.Put(ctx, it.key, objstore.Bytes(body), put)
+		return int64(len(body)), c.dst.Put(ctx, it.key, objstore.Bytes(body), put)
 	}
 	file, err := os.CreateTemp(c.o.Scratch, "copy-")
 	if err != nil {
-		return fmt.Errorf("scratch file: %w", err)
+		return 0, fmt.Errorf("scratch file: %w", err)
 	}
 	err = read(ctx, c.src, it, file)
 	if err == nil {
 		err = c.dst.Put(ctx, it.key, objstore.File(file, it.size), put)
 	}
-	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+	return it.size, errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+// cutMeanwhile notes a commit that has expired since the source was listed. Of another
+// size is nothing else, and nothing that the snapshot is read through.
+func (c *copying) cutMeanwhile(p *plan, it item, body []byte) error {
+	n, err := layout.ParseCommit(it.key)
+	if err != nil {
+		return fmt.Errorf("the source gives %d of %d bytes", len(body), it.size)
+	}
+	commit, err := lsm.DecodeCommit(body)
+	if err != nil {
+		return fmt.Errorf("the source: %w", err)
+	}
+	if !commit.Expired || commit.N != n {
+		return fmt.Errorf("the source gives %d of %d bytes", len(body), it.size)
+	}
+	if n >= p.snapshot-p.snapshot%lsm.WholeEvery {
+		return fmt.Errorf("the source let it go while it was copied: %w", lsm.ErrExpired)
+	}
+	c.met(n)
+	return nil
 }
 
 // read writes an object to w, a range at a time.
@@ -355,6 +410,9 @@ func read(ctx context.Context, s objstore.Store, it item, w io.Writer) error {
 
 // verify compares what both stores give.
 func (c *copying) verify(ctx context.Context, it item) error {
+	if strings.HasPrefix(it.key, layout.CommitPrefix) {
+		return c.verifyCommit(ctx, it)
+	}
 	ours, theirs := sha256.New(), sha256.New()
 	if err := read(ctx, c.src, it, ours); err != nil {
 		return fmt.Errorf("verify %s: the source: %w", it.key, err)
@@ -363,6 +421,28 @@ func (c *copying) verify(ctx context.Context, it item) error {
 		return fmt.Errorf("verify %s: the destination: %w", it.key, err)
 	}
 	if !bytes.Equal(ours.Sum(nil), theirs.Sum(nil)) {
+		return fmt.Errorf("%w: %s has other content there; delete it and run the copy again", ErrOther,
+			it.key)
+	}
+	return nil
+}
+
+// verifyCommit compares a commit, which may have expired in the source since it was
+// copied.
+func (c *copying) verifyCommit(ctx context.Context, it item) error {
+	ours, err := c.src.Get(ctx, it.key)
+	if err != nil {
+		return fmt.Errorf("verify %s: the source: %w", it.key, err)
+	}
+	theirs, err := c.dst.Get(ctx, it.key)
+	if err != nil {
+		return fmt.Errorf("verify %s: the destination: %w", it.key, err)
+	}
+	same, err := sameCommit(ours, theirs)
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", it.key, err)
+	}
+	if !same {
 		return fmt.Errorf("%w: %s has other content there; delete it and run the copy again", ErrOther,
 			it.key)
 	}

@@ -199,19 +199,24 @@ func TestBetweenStores(t *testing.T) {
 func expireTo(t *testing.T, s objstore.Store, n uint64) {
 	t.Helper()
 	for i := uint64(1); i < n; i++ {
-		body, err := s.Get(t.Context(), layout.Commit(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := lsm.DecodeCommit(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err = c.Expire().Encode(); err != nil {
-			t.Fatal(err)
-		}
-		put(t, s, layout.Commit(i), body)
+		expireOne(t, s, i)
 	}
+}
+
+func expireOne(t *testing.T, s objstore.Store, n uint64) {
+	t.Helper()
+	body, err := s.Get(t.Context(), layout.Commit(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lsm.DecodeCommit(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err = c.Expire().Encode(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, layout.Commit(n), body)
 }
 
 // TestExpiredCommits: a copy follows the source, in which commits have expired since
@@ -248,6 +253,82 @@ func TestExpiredCommits(t *testing.T) {
 	put(t, other, layout.Commit(17), c)
 	if _, err := transfer.Run(t.Context(), src, other, transfer.Options{}); err == nil {
 		t.Error("a commit of another epoch passes for the source's")
+	}
+}
+
+// swept is a source in which a sweep is at work: each time that one of its commits is
+// read, after the first so many, the next ones expire.
+type swept struct {
+	objstore.Store
+	t                 *testing.T
+	after, next, base uint64
+}
+
+func (s *swept) Get(ctx context.Context, key string) ([]byte, error) {
+	body, err := s.Store.Get(ctx, key)
+	if _, parse := layout.ParseCommit(key); parse != nil {
+		return body, err
+	}
+	if s.after > 0 {
+		s.after--
+		return body, err
+	}
+	for range 3 {
+		if s.next++; s.next < s.base {
+			expireOne(s.t, s.Store, s.next)
+		}
+	}
+	return body, err
+}
+
+// TestSweptSource: a sweep that lets commits expire while they are copied, by a first
+// copy or a later one, does not end it, and in the copy too none expires before one
+// below it.
+func TestSweptSource(t *testing.T) {
+	for after := uint64(0); after < 150; after += 7 {
+		for _, again := range []bool{false, true} {
+			src, dst := mem.New(), mem.New()
+			if again {
+				aCrawl(t, src, 50, 1)
+				if _, err := transfer.Run(t.Context(), src, dst, transfer.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			aCrawl(t, src, 60, 1)
+			source := &swept{src, t, after, 0, 48}
+			o := transfer.Options{Verify: after%2 == 0}
+			if _, err := transfer.Run(t.Context(), source, dst, o); err != nil {
+				t.Fatalf("after %d reads, again %v: %v", after, again, err)
+			}
+			whole := false
+			for n := uint64(1); n <= 60; n++ {
+				body, err := dst.Get(t.Context(), layout.Commit(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := lsm.DecodeCommit(body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if whole && c.Expired {
+					t.Fatalf("after %d reads, again %v: commit %d has expired, but not the one before", after,
+						again, n)
+				}
+				whole = !c.Expired
+			}
+			m, err := lsm.Head(t.Context(), lsm.Source{Get: dst.Get, Missing: func(err error) bool {
+				return errors.Is(err, objstore.ErrNotExist)
+			}}, nil)
+			if err != nil || m.N != 60 {
+				t.Fatalf("after %d reads: the copy is at %+v, %v", after, m, err)
+			}
+		}
+	}
+	src, dst := mem.New(), mem.New()
+	aCrawl(t, src, 60, 1)
+	source := &swept{src, t, 70, 0, 48}
+	if _, err := transfer.Run(t.Context(), source, dst, transfer.Options{Snapshot: 40}); !errors.Is(err, lsm.ErrExpired) {
+		t.Errorf("a snapshot that expires while it is copied: %v", err)
 	}
 }
 
