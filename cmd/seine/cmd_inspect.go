@@ -192,7 +192,11 @@ func (a *app) inspected(ctx context.Context, in inspection) (*source, func(), er
 		return src, l.done, nil
 	}
 	if in.round > 0 {
-		if l.head, err = l.asOfRound(ctx, uint64(in.round)); err != nil {
+		switch m, err := l.asOfRound(ctx, uint64(in.round)); {
+		case err == nil:
+			l.head = m
+		case errors.Is(err, lsm.ErrExpired) && tables[at].grows:
+		default:
 			l.done()
 			return nil, nil, err
 		}

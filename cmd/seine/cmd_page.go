@@ -101,23 +101,13 @@ func (l *looking) version(ctx context.Context, u weburl.Normal, version string) 
 	case err != nil:
 		return schema.Page{}, usagef("--version %q: write newest, prior or the number of a round", version)
 	}
-	prior := ""
-	err = l.pages(ctx, u, func(p *schema.Page) bool {
-		switch {
-		case version == "newest", round != 0 && p.Round == round, prior != "" && p.Prior == "" &&
-			p.BlobPath != "":
+	newer := false
+	err = l.pages(ctx, u, func(p *schema.Page) bool { // the newest first
+		if version == "newest" || version == "prior" && newer || round != 0 && p.Round == round {
 			found = append(found, task.Own(*p))
 			return false
-		case version == "prior":
-			prior = p.Prior
-			if prior == "" {
-				return false
-			}
-			if own, ok := priorPage(task.Own(*p)); ok {
-				found = append(found, own)
-			}
-			return false
 		}
+		newer = true
 		return true
 	})
 	if err != nil {
@@ -128,19 +118,6 @@ func (l *looking) version(ctx context.Context, u weburl.Normal, version string) 
 			"what is known of it", u.URL, l.head.N, u.URL)
 	}
 	return found[0], nil
-}
-
-// priorPage is the page row of the version before: its place is the column
-// prior, "KEY OFFSET LENGTH".
-func priorPage(p schema.Page) (schema.Page, bool) {
-	fields := strings.Fields(p.Prior)
-	if len(fields) != 3 {
-		return p, false
-	}
-	offset, err1 := strconv.ParseInt(fields[1], 10, 64)
-	length, err2 := strconv.ParseInt(fields[2], 10, 64)
-	return schema.Page{Domain: p.Domain, Host: p.Host, URL: p.URL, URLID: p.URLID, BlobPath: fields[0],
-		BlobOffset: offset, BlobLength: length}, err1 == nil && err2 == nil
 }
 
 // readRecord reads one record of an archive by its place.

@@ -13,6 +13,7 @@ import (
 	"seine/coordinator/api"
 	"seine/coordinator/leader"
 	"seine/coordinator/state"
+	"seine/formats/lsm"
 	"seine/formats/objstore"
 	"seine/formats/objstore/dir"
 )
@@ -93,7 +94,8 @@ func exitCode(err error) int {
 		return exitInUse
 	case errors.Is(err, objstore.ErrUnavailable), errors.Is(err, objstore.ErrFull):
 		return exitStorage
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, node.ErrNoCrawl), errors.Is(err, state.ErrNoJob):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, node.ErrNoCrawl), errors.Is(err, state.ErrNoJob),
+		errors.Is(err, lsm.ErrExpired):
 		return exitNoCrawl
 	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "unknown flag"):
 		return exitUsage

@@ -27,24 +27,25 @@ type source struct {
 
 // inspectable is a table that can be inspected.
 type inspectable struct {
-	name string
-	open func(l *looking, round int64) *source
+	name  string
+	open  func(l *looking, round int64) *source
+	grows bool // what a round added is in every later snapshot, as far as retention keeps it
 }
 
 func inspectables() []inspectable {
 	return []inspectable{
-		{schema.URLs, func(l *looking, _ int64) *source { return folded(l, lsm.URLs()) }},
-		{schema.Domains, func(l *looking, _ int64) *source { return folded(l, lsm.Domains()) }},
-		{schema.Hosts, func(l *looking, _ int64) *source { return folded(l, lsm.Hosts()) }},
-		{schema.RobotsT, func(l *looking, _ int64) *source { return folded(l, lsm.RobotsTable()) }},
-		{schema.Frontier, func(l *looking, _ int64) *source { return queued(l) }},
-		{schema.Lists, appendedOf[schema.List](schema.Lists)},
-		{schema.Pages, appendedOf[schema.Page](schema.Pages)},
-		{schema.Fetches, appendedOf[schema.Fetch](schema.Fetches)},
-		{schema.Links, appendedOf[schema.Link](schema.Links)},
-		{schema.Seeds, appendedOf[schema.Seed](schema.Seeds)},
-		{schema.DeadLetters, appendedOf[schema.DeadLetter](schema.DeadLetters)},
-		{schema.Rounds, appendedOf[schema.RoundRow](schema.Rounds)},
+		{schema.URLs, func(l *looking, _ int64) *source { return folded(l, lsm.URLs()) }, false},
+		{schema.Domains, func(l *looking, _ int64) *source { return folded(l, lsm.Domains()) }, false},
+		{schema.Hosts, func(l *looking, _ int64) *source { return folded(l, lsm.Hosts()) }, false},
+		{schema.RobotsT, func(l *looking, _ int64) *source { return folded(l, lsm.RobotsTable()) }, false},
+		{schema.Frontier, func(l *looking, _ int64) *source { return queued(l) }, false},
+		{schema.Lists, appendedOf[schema.List](schema.Lists), true},
+		{schema.Pages, appendedOf[schema.Page](schema.Pages), true},
+		{schema.Fetches, appendedOf[schema.Fetch](schema.Fetches), true},
+		{schema.Links, appendedOf[schema.Link](schema.Links), true},
+		{schema.Seeds, appendedOf[schema.Seed](schema.Seeds), true},
+		{schema.DeadLetters, appendedOf[schema.DeadLetter](schema.DeadLetters), true},
+		{schema.Rounds, appendedOf[schema.RoundRow](schema.Rounds), true},
 	}
 }
 

@@ -85,7 +85,7 @@ type Page struct {
 	Bytes         int64             `parquet:"bytes"`
 	Truncated     string            `parquet:"truncated,optional,dict"`
 	Change        string            `parquet:"change,dict"`
-	Prior         string            `parquet:"prior,optional"` // place of the version before
+	Prior         string            `parquet:"prior,optional"` // place of the version before, as it was then
 	CanonicalURL  string            `parquet:"canonical_url,optional"`
 	NoIndex       bool              `parquet:"noindex"`
 	NoFollow      bool              `parquet:"nofollow"`

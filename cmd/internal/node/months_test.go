@@ -205,7 +205,7 @@ func TestTwoMonths(t *testing.T) {
 		}
 		n.check(old)
 		if err := n.crawl.restorable(t.Context(), head, head.N-60); !errors.Is(err, state.ErrRefused) ||
-			!strings.Contains(err.Error(), "retention") {
+			!strings.Contains(err.Error(), "retention (168h0m0s, and the newest 10)") {
 			t.Errorf("a restore of snapshot %d, which is not kept: %v", head.N-60, err)
 		}
 		n.submit(state.Submission{RequestID: "restore", Kind: jobs.KindRestore,

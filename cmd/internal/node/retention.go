@@ -64,7 +64,7 @@ func (c *Crawl) restorable(ctx context.Context, head *lsm.Manifest, n uint64) er
 	if n < oldest {
 		return fmt.Errorf("%w: snapshot %d is not kept any more: retention (%v, and the newest %d) begins at %d; "+
 			"if its objects are still there, `seine settings set retention=...` brings it back",
-			state.ErrRefused, n, settings.Duration(keep.Retention), keep.Snapshots, oldest)
+			state.ErrRefused, n, keep.Retention, keep.Snapshots, oldest)
 	}
 	m, err := c.Snapshot(ctx, n)
 	if err != nil {
