@@ -28,8 +28,13 @@ var (
 // state.ErrRefused end the submission; others are tried again.
 type Ledger interface {
 	// Open reads the store when a leader begins: its epoch, and the jobs whose
-	// spec is there and whose commit is not.
-	Open(ctx context.Context) (epoch uint64, open []state.OpenJob, err error)
+	// spec is there and whose commit is not. What their tasks left is read but of
+	// those that are known: their log of commands says more, and a leader that
+	// follows another must answer within seconds.
+	Open(ctx context.Context, known func(job uint64) bool) (epoch uint64, open []state.OpenJob, err error)
+	// Ended are the newest jobs that were committed, at most state.Summaries,
+	// oldest first: what a log that begins must know of requests.
+	Ended(ctx context.Context) ([]state.Summary, error)
 	// TakeOver begins an epoch: one above the store's, for the caller's group
 	// alone. From then on no other group can commit.
 	TakeOver(ctx context.Context) (epoch uint64, err error)

@@ -118,7 +118,15 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 			return fmt.Errorf("begin an epoch in the store: %w", err)
 		}
 	}
-	epoch, open, err := l.ledger.Open(ctx)
+	known := map[uint64]bool{}
+	if mine != 0 {
+		l.node.View(func(s *state.State) {
+			for _, j := range s.Open {
+				known[j.Spec.Job] = true
+			}
+		})
+	}
+	epoch, open, err := l.ledger.Open(ctx, func(job uint64) bool { return known[job] })
 	if err != nil {
 		return fmt.Errorf("read the open jobs from the store: %w", err)
 	}
@@ -126,6 +134,11 @@ func (l *Leader) tryTakeOver(ctx context.Context) error {
 		return fmt.Errorf("the store is in epoch %d, this group in %d: %w", epoch, mine, ErrStepDown)
 	}
 	takeover := state.Takeover{Epoch: epoch, Open: open}
+	if fresh { // whoever asked the group that is gone may ask again
+		if takeover.Ended, err = l.ledger.Ended(ctx); err != nil {
+			return fmt.Errorf("read the newest jobs from the store: %w", err)
+		}
+	}
 	if fresh && (wait || len(open) > 0) {
 		takeover.Quiet = l.wall() + l.Group.Quiet.Milliseconds()
 	}

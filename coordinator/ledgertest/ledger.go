@@ -147,18 +147,34 @@ func around[R any](ctx context.Context, l *Ledger, call string, do func() (R, er
 }
 
 // Open implements leader.Ledger.
-func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
+func (l *Ledger) Open(ctx context.Context, known func(uint64) bool) (uint64, []state.OpenJob, error) {
 	epoch := uint64(0)
 	open, err := around(ctx, l, "open", func() (open []state.OpenJob, err error) {
 		epoch = l.epoch
 		for _, n := range slices.Sorted(maps.Keys(l.specs)) {
-			if _, over := l.commit(n); !over {
-				open = append(open, l.found(l.specs[n]))
+			if _, over := l.commit(n); over {
+				continue
 			}
+			found := state.OpenJob{Spec: l.specs[n]}
+			if !known(n) {
+				found = l.found(l.specs[n])
+			}
+			open = append(open, found)
 		}
 		return open, nil
 	})
 	return epoch, open, err
+}
+
+// Ended implements leader.Ledger.
+func (l *Ledger) Ended(ctx context.Context) ([]state.Summary, error) {
+	return around(ctx, l, "ended", func() (ended []state.Summary, err error) {
+		for i, c := range l.commits[max(0, len(l.commits)-state.Summaries):] {
+			ended = append(ended, state.Summary{Job: c.Job, RequestID: l.specs[c.Job].RequestID,
+				Kind: c.Kind, Outcome: c.Outcome, Commit: uint64(i + 1), Counts: c.Counts})
+		}
+		return ended, nil
+	})
 }
 
 // TakeOver implements leader.Ledger.

@@ -191,6 +191,9 @@ type Takeover struct {
 	// Quiet, unless 0, says that nothing may be granted yet, since another group may
 	// have leases; and until when by the wall clock of who took over, ms.
 	Quiet int64 `json:"quiet,omitempty"`
+	// Ended are the newest jobs that were committed before the log began, oldest
+	// first.
+	Ended []Summary `json:"ended,omitempty"`
 }
 
 // Raise says that every member knows commands up to a format.

@@ -138,6 +138,9 @@ func (s *State) takeover(p Takeover) Result {
 		s.newEpoch(p.Open)
 	}
 	s.Quiet = max(s.Quiet, p.Quiet)
+	if len(s.Ended) == 0 {
+		s.Ended = slices.Clone(p.Ended[max(0, len(p.Ended)-Summaries):])
+	}
 	found := slices.Clone(p.Open)
 	slices.SortFunc(found, func(a, b OpenJob) int { return int(int64(a.Spec.Job - b.Spec.Job)) })
 	for _, o := range found {

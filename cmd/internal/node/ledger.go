@@ -45,7 +45,7 @@ var _ leader.Ledger = (*Ledger)(nil)
 func NewLedger(c *Crawl, scratch string) *Ledger { return &Ledger{crawl: c, scratch: scratch} }
 
 // Open implements leader.Ledger.
-func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
+func (l *Ledger) Open(ctx context.Context, known func(job uint64) bool) (uint64, []state.OpenJob, error) {
 	ctx = objstore.Charge(ctx, &l.spent)
 	if err := l.look(ctx); err != nil {
 		return 0, nil, err
@@ -53,9 +53,12 @@ func (l *Ledger) Open(ctx context.Context) (uint64, []state.OpenJob, error) {
 	epoch, specs := max(l.head.Epoch, 1), l.open
 	var open []state.OpenJob
 	for _, spec := range specs {
-		job, err := l.rebuild(ctx, spec)
-		if err != nil {
-			return 0, nil, err
+		job := state.OpenJob{Spec: spec}
+		if !known(spec.Job) {
+			var err error
+			if job, err = l.rebuild(ctx, spec); err != nil {
+				return 0, nil, err
+			}
 		}
 		open = append(open, job)
 	}
