@@ -63,8 +63,8 @@ type crew struct {
 	conn    Conn
 	runners map[jobs.Stage]Runner
 
-	beating sync.Mutex // heartbeats go out one after another
-	mu      sync.Mutex // guards held
+	beating chan struct{} // holds one while a heartbeat is out: they follow one another
+	mu      sync.Mutex    // guards held
 	held    []*held
 	living  sync.WaitGroup
 }
@@ -76,7 +76,7 @@ func Run(ctx context.Context, s Settings, conn Conn, runners map[jobs.Stage]Runn
 	if err != nil {
 		return err
 	}
-	c := &crew{Settings: s, conn: conn, runners: runners}
+	c := &crew{Settings: s, conn: conn, runners: runners, beating: make(chan struct{}, 1)}
 	beats, stopBeats := context.WithCancel(ctx)
 	var heart sync.WaitGroup
 	heart.Go(func() { c.beatRegularly(beats) })
@@ -183,8 +183,12 @@ func (c *crew) beatRegularly(ctx context.Context) {
 
 // beat sends one heartbeat for all that is held and obeys its answer.
 func (c *crew) beat(ctx context.Context) {
-	c.beating.Lock()
-	defer c.beating.Unlock()
+	select {
+	case c.beating <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-c.beating }()
 	all := c.holding()
 	if len(all) == 0 {
 		return
