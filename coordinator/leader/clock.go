@@ -21,9 +21,9 @@ type Log interface {
 	Failure() error
 }
 
-// calendar is the wall time that a leader goes by. It never goes back and never stands: where the wall
-// clock is set back, it goes on as the monotonic clock does. What the log has put off until a time
-// comes all the same.
+// calendar is the wall time that a leader goes by. It never goes back and never stands: where the
+// wall clock is set back, it goes on as the monotonic clock does. What the log has put off until a
+// time comes all the same.
 type calendar struct {
 	mu   sync.Mutex
 	told int64 // ms

@@ -27,8 +27,8 @@ const (
 const raiseTime = time.Second
 
 // stopLimit is how long a leader may have stood still and yet acknowledge heartbeats before it has
-// looked again whose the crawl is. A look is due 30 s after the one before, and takes 5 s at most; a
-// lease lasts 12 s; so 13 s are left of the minute in which another group grants nothing.
+// looked again whose the crawl is. A look is due 30 s after the one before, and takes 5 s at most;
+// a lease lasts 12 s; so 13 s are left of the minute in which another group grants nothing.
 const stopLimit = 10 * time.Second
 
 // guard watches for another group in the store, also while another node leads,

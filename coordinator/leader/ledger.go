@@ -31,7 +31,8 @@ type Ledger interface {
 	// spec is there and whose commit is not. What their tasks left is read but of
 	// those that are known: their log of commands says more, and a leader that
 	// follows another must answer within seconds.
-	Open(ctx context.Context, known func(job uint64) bool) (epoch uint64, open []state.OpenJob, err error)
+	Open(ctx context.Context, known func(job uint64) bool) (epoch uint64, open []state.OpenJob,
+		err error)
 	// Ended are the newest jobs that were committed, at most state.Summaries,
 	// oldest first: what a log that begins must know of requests.
 	Ended(ctx context.Context) ([]state.Summary, error)

@@ -116,8 +116,8 @@ func (l *Leader) Heartbeat(ctx context.Context, h worker.Heartbeat) (worker.Orde
 		return worker.Orders{}, api.ErrNotLeader
 	}
 	if l.dazed() {
-		return worker.Orders{}, fmt.Errorf("%w: it was stopped, and looks first whether the crawl is still "+
-			"its group's", api.ErrUnavailable)
+		return worker.Orders{}, fmt.Errorf("%w: it was stopped, and looks first whether the crawl is "+
+			"still its group's", api.ErrUnavailable)
 	}
 	l.node.View(func(s *state.State) {
 		for i, b := range h.Tasks {

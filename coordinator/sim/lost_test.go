@@ -46,7 +46,8 @@ type reader struct {
 	read []bool // job 1, at each Open
 }
 
-func (r *reader) Open(ctx context.Context, known func(uint64) bool) (uint64, []state.OpenJob, error) {
+func (r *reader) Open(ctx context.Context, known func(uint64) bool) (uint64, []state.OpenJob,
+	error) {
 	r.mu.Lock()
 	r.read = append(r.read, !known(1))
 	r.mu.Unlock()
