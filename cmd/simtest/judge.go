@@ -1,15 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
 	"seine/cmd/internal/audit"
 	"seine/cmd/internal/node"
 	"seine/formats/layout"
+	"seine/formats/lsm"
 	"seine/formats/schema"
+	"seine/jobs"
+	"seine/mapper/webtest"
 	"seine/reducer/task"
 )
 
@@ -20,15 +25,22 @@ type outcome struct {
 	pages  map[string]string // digest of the newest body by URL
 	faults int
 	took   time.Duration // virtual
+
+	strikes []strike
 }
 
 // judge checks a crawl that is over, on the store without faults.
-func (w *world) judge(err error) (o outcome) {
-	fail := func(format string, args ...any) { o.broken = append(o.broken, fmt.Sprintf(format, args...)) }
-	if err != nil {
-		fail("%v", err)
+func (w *world) judge(crawled error) (o outcome) {
+	fail := func(format string, args ...any) {
+		o.broken = append(o.broken, fmt.Sprintf(format, args...))
 	}
-	c := w.crawl(w.base, "judge", false)
+	if o.broken = w.ill(); errors.Is(crawled, errIll) {
+		return o
+	}
+	if crawled != nil {
+		fail("%v", crawled)
+	}
+	c := w.crawl(w.base, "judge")
 	head, err := c.Head(w.t.Context())
 	if err != nil {
 		fail("%v", err)
@@ -43,19 +55,23 @@ func (w *world) judge(err error) (o outcome) {
 	for _, f := range report.Findings {
 		fail("%s", f)
 	}
-	for _, j := range w.web.Log.Manners(w.web, func(string) time.Duration { return delay },
-		time.Millisecond) {
-		if what := j.Faulty(); what != "" {
-			fail("manners: %s", what)
-		}
+	if done, err := w.done(c, head); err != nil {
+		fail("read the rounds: %v", err)
+	} else if crawled == nil && done != w.asked {
+		fail("%d jobs were asked for, %d were done", w.asked, done)
+	}
+	for _, j := range w.manners() {
 		if j.Repeats > 0 && w.losses == 0 {
 			fail("%s: %d URLs were asked for again, though no worker was lost", j.Domain, j.Repeats)
 		}
 	}
 	o.urls, o.pages = map[string]string{}, map[string]string{}
 	err = node.ScanURLs(w.t.Context(), c, head, layout.All, nil, func(row *schema.URL) error {
-		o.urls[row.URL] = fmt.Sprintf("%s %s %d %016x", row.CrawlStatus, row.Reason, row.HTTPStatus,
-			row.ContentHash)
+		reason, status := row.Reason, row.HTTPStatus
+		if reason == schema.NotModified { // asked again, since a clock was set beyond its interval
+			reason, status = schema.OK, http.StatusOK
+		}
+		o.urls[row.URL] = fmt.Sprintf("%s %s %d %016x", row.CrawlStatus, reason, status, row.ContentHash)
 		return nil
 	})
 	if err != nil {
@@ -77,6 +93,42 @@ func (w *world) judge(err error) (o outcome) {
 		fail("only %d pages were stored", len(o.pages))
 	}
 	return o
+}
+
+// ill are the rules that can be seen to be broken while a crawl runs.
+func (w *world) ill() (broken []string) {
+	for _, key := range w.base.overwritten() {
+		broken = append(broken, key+" was overwritten with something else")
+	}
+	for _, j := range w.manners() {
+		if what := j.Faulty(); what != "" {
+			broken = append(broken, "manners: "+what)
+		}
+	}
+	return broken
+}
+
+func (w *world) manners() []webtest.Judgement {
+	return w.web.Log.Manners(w.web, func(string) time.Duration { return delay }, time.Millisecond)
+}
+
+// done counts the jobs that the asker asked for and that were committed.
+func (w *world) done(c *node.Crawl, head *lsm.Manifest) (n int, err error) {
+	for _, part := range head.Parts {
+		for _, object := range part.Tables[schema.Rounds] {
+			err := task.EachRow(w.t.Context(), c.Env(""), object, nil, func(row *schema.RoundRow) error {
+				kind := jobs.Kind(row.Kind)
+				if row.Outcome == "committed" && (kind == jobs.KindRound || kind == jobs.KindInject) {
+					n++
+				}
+				return nil
+			})
+			if err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
 }
 
 // differences names up to ten rows in which two crawls of one web differ.

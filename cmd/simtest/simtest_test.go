@@ -6,33 +6,54 @@ import (
 
 // TestRulesHold is a short batch of what the command does.
 func TestRulesHold(t *testing.T) {
-	found, was := simulate(t, 1, "", false)
+	found, was := simulate(t, 1, fence{}, false)
 	for _, what := range found {
 		t.Error(what)
 	}
-	if was.faults < 20 {
+	if was.faults < 100 {
 		t.Errorf("only %d faults", was.faults)
 	}
 }
 
 // TestMissingFencesAreSeen leaves out one fence at a time: a rule breaks, and it is
-// seen. This proves that TestRulesHold can fail. Each begins with a seed that shows it
-// soon.
+// seen; with the fence in its place, under the same faults, none does. This proves that
+// TestRulesHold can fail, and by what.
 func TestMissingFencesAreSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs; they are made without the race detector")
 	}
-	const seeds = 20
-	first := map[string]uint64{"ack": 1, "lease": 1, "mono": 7, "quiet": 4}
-	for name := range fences {
-		t.Run(name, func(t *testing.T) {
-			for seed := first[name]; seed < first[name]+seeds; seed++ {
-				if found, _ := simulate(t, seed, name, false); len(found) > 0 {
-					t.Logf("seed %d: %s", seed, found[0])
-					return
+	for _, f := range fences {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := f.first; seed < f.first+uint64(f.tries); seed++ {
+				found, _ := simulate(t, seed, f, false)
+				if len(found) == 0 {
+					continue
 				}
+				t.Logf("seed %d: %s", seed, found[0])
+				for _, what := range stormy(t, seed, f.mended(), false).broken {
+					t.Errorf("with the fence in its place, %s (go run ./cmd/simtest -seed %d -runs 1 -v%s)",
+						what, seed, f.mended().flags())
+				}
+				return
 			}
-			t.Errorf("%d runs without the fence %q broke nothing", seeds, name)
+			t.Errorf("%d runs without the fence %q broke nothing: "+
+				"go run ./cmd/simtest -seed %d -runs %d -v%s", f.tries, f.name, f.first, f.tries, f.flags())
 		})
+	}
+}
+
+// TestTriesAreEnough holds how many runs are made without a fence to how many of them
+// break a rule: less than one test in a million finds nothing.
+func TestTriesAreEnough(t *testing.T) {
+	for _, f := range fences {
+		miss := 1.0
+		for range f.tries {
+			miss *= 1 - f.share
+		}
+		if miss >= 1e-6 {
+			t.Errorf("%s: %d runs of which %.0f %% break a rule find nothing with probability %.1g",
+				f.name, f.tries, 100*f.share, miss)
+		}
 	}
 }

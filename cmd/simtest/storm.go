@@ -2,99 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
-
-	"seine/formats/objstore"
 )
-
-// troubled is a process's way to the store: while the world is stormy a request may
-// fail before anything happened, or after it did, or take its time.
-type troubled struct {
-	objstore.Store
-	world *world
-	owner *hand // nil: a coordinator's
-
-	mu   sync.Mutex
-	dice *rand.Rand
-}
-
-// One request in failOneIn fails; half of these have happened.
-const (
-	failOneIn = 60
-	slowest   = 400 * time.Millisecond
-)
-
-// meet says what becomes of a request: an error instead of it, and one after it.
-func (s *troubled) meet(op string) (before, after error) {
-	if s.owner != nil && s.owner.gone() {
-		return errDead, errDead
-	}
-	if s.owner != nil {
-		s.owner.awaitStore()
-	}
-	s.world.mu.Lock()
-	stormy := s.world.stormy
-	s.world.mu.Unlock()
-	if !stormy {
-		return nil, nil
-	}
-	s.mu.Lock()
-	fate, pause := s.dice.IntN(2*failOneIn), time.Duration(s.dice.Int64N(int64(slowest)))
-	s.mu.Unlock()
-	time.Sleep(pause)
-	away := fmt.Errorf("%s: %w", op, objstore.ErrUnavailable)
-	if fate < 2 {
-		s.world.struck()
-	}
-	switch {
-	case s.owner != nil && s.owner.gone():
-		return errDead, errDead
-	case fate == 0:
-		return away, nil
-	case fate == 1:
-		return nil, away
-	}
-	return nil, nil
-}
-
-func (s *troubled) Get(ctx context.Context, key string) ([]byte, error) {
-	before, after := s.meet("get " + key)
-	if before != nil {
-		return nil, before
-	}
-	data, err := s.Store.Get(ctx, key)
-	if after != nil {
-		return nil, after
-	}
-	return data, err
-}
-
-func (s *troubled) ReadAt(ctx context.Context, key string, p []byte, off int64) (int, error) {
-	before, after := s.meet("read " + key)
-	if before != nil {
-		return 0, before
-	}
-	n, err := s.Store.ReadAt(ctx, key, p, off)
-	if after != nil {
-		return 0, after
-	}
-	return n, err
-}
-
-func (s *troubled) Put(ctx context.Context, key string, body objstore.Body, o objstore.PutOptions) error {
-	before, after := s.meet("put " + key)
-	if before != nil {
-		return before
-	}
-	if err := s.Store.Put(ctx, key, body, o); err != nil {
-		return err
-	}
-	return after
-}
 
 // storm begins the faults; stop ends them and waits.
 func (w *world) storm() (stop func()) {
@@ -104,13 +15,19 @@ func (w *world) storm() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		for {
-			select {
-			case <-time.After(time.Duration(w.dice.Int64N(int64(8 * time.Second)))):
-				w.strike(ctx, &wait)
-			case <-ctx.Done():
+		began := time.Now()
+		for s := range w.plan.strikes() {
+			nap(ctx, time.Until(began.Add(s.at)))
+			for s.aimed && !w.atWork() && ctx.Err() == nil {
+				nap(ctx, time.Second)
+				began = began.Add(time.Second)
+			}
+			if ctx.Err() != nil {
 				return
 			}
+			w.struck()
+			w.struckBy = append(w.struckBy, s)
+			w.strike(ctx, &wait, s)
 		}
 	})
 	return func() {
@@ -137,110 +54,155 @@ func (w *world) struck() {
 	w.faults++
 }
 
-// The kinds of faults, but for those of the store.
-const (
-	killed       = iota
-	cutOff       // from the coordinators, not from the web
-	storeless    // from the coordinators and from the store: what was fetched is sealed late
-	clockSet     // while nobody answers
-	isolated     // a coordinator, from the others
-	disbanded    // all coordinators are lost
-	takenOver    // another group takes the crawl over, while the one that has it works on
-	kindsOfFault // how many there are
-)
-
-// often is how often each comes, of all of them.
-var often = [kindsOfFault]int{killed: 4, cutOff: 8, storeless: 8, clockSet: 4, isolated: 8, disbanded: 1,
-	takenOver: 2}
-
-// fault chooses what happens next: every second time what a fence that is left out is against.
-func (w *world) fault() int {
-	if w.flaw.against != 0 && w.dice.IntN(2) == 0 {
-		return w.flaw.against
-	}
-	all := 0
-	for _, n := range often {
-		all += n
-	}
-	at := w.dice.IntN(all)
-	for kind, n := range often {
-		if at -= n; at < 0 {
-			return kind
-		}
-	}
-	return cutOff
+func (w *world) isStormy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stormy
 }
 
-// strike does one thing that processes have to live with. What lasts runs beside the
-// next one.
-func (w *world) strike(ctx context.Context, wait *sync.WaitGroup) {
-	w.struck()
-	switch w.fault() {
-	case killed:
-		if h := w.pick(true); h != nil {
-			w.say("%s is killed", h.id)
-			h.kill()
+// whiler lets something last for a while.
+type whiler func(d time.Duration, begin, end func())
+
+// strike does one thing that processes have to live with. What lasts runs beside what comes next.
+func (w *world) strike(ctx context.Context, wait *sync.WaitGroup, s strike) {
+	w.say("%v", s)
+	// A while begins with the strike, and ends on its own.
+	while := func(d time.Duration, begin, end func()) {
+		begin()
+		wait.Go(func() {
+			nap(ctx, d)
+			end()
+		})
+	}
+	switch s.kind {
+	case killed, drained:
+		w.endWorker(wait, s)
+	case isolated, split, leaderSet, leaderStops:
+		if c := w.member(s.whom, s.aimed); c != nil {
+			w.strikeLeader(s, c, while)
 		}
-		w.hire()
-	case cutOff:
-		if h := w.pick(false); h != nil {
-			w.cutOff(ctx, wait, h)
-		}
-	case storeless:
-		if h := w.pick(false); h != nil {
-			h.leaveStore(w.cutOff(ctx, wait, h))
-		}
-	case clockSet: // back three times of four: forward, a lease only ends sooner
-		if h := w.pick(false); h != nil {
-			h.mu.Lock()
-			h.skew += time.Duration(w.dice.Int64N(int64(4*time.Minute))) - 3*time.Minute
-			w.say("the wall clock of %s is off by %v", h.id, h.skew)
-			h.mu.Unlock()
-			w.cutOff(ctx, wait, h)
-		}
-	case isolated:
-		w.isolate(ctx, w.dice.IntN(coordinators), time.Duration(w.dice.Int64N(int64(30*time.Second))))
 	case disbanded:
-		w.say("all coordinators are lost")
+		if w.gone(w.newest()) { // another comes already
+			return
+		}
 		w.disband()
-		nap(ctx, time.Duration(w.dice.Int64N(int64(30*time.Second))))
-		w.found(false)
-	case takenOver:
-		w.replace(ctx, wait)
+		while(s.lasts, func() {}, func() { w.foundAnew(s) })
+	case takenOver, revived:
+		w.replace(ctx, wait, s)
+	default:
+		if h := w.pick(s.whom, s.aimed); h != nil {
+			w.strikeWorker(s, h, while)
+		}
 	}
 }
 
-// cutOff cuts a worker off from the coordinators for a while, and says for how long.
-func (w *world) cutOff(ctx context.Context, wait *sync.WaitGroup, h *hand) time.Duration {
-	d := time.Duration(w.dice.Int64N(int64(60 * time.Second)))
-	w.say("%s is cut off for %v", h.id, d)
-	h.line.cut(1)
-	wait.Go(func() {
-		nap(ctx, d)
-		h.line.cut(-1)
-	})
-	return d
+// endWorker ends a worker and starts another.
+func (w *world) endWorker(wait *sync.WaitGroup, s strike) {
+	h := w.pick(s.whom, s.aimed)
+	if h == nil {
+		return
+	}
+	w.remove(h)
+	scratch := ""
+	if s.kind == killed {
+		h.kill()
+		if s.other%2 == 0 {
+			scratch = h.scratch
+		}
+	} else {
+		wait.Go(h.retire)
+	}
+	w.hire(scratch)
 }
 
-// replace founds a group that takes the crawl over, while the one that has it works on: workers come
-// to the new one one by one.
-func (w *world) replace(ctx context.Context, wait *sync.WaitGroup) {
+func (w *world) strikeWorker(s strike, h *hand, while whiler) {
+	cut := func() { while(s.lasts, func() { h.line.cut(1) }, func() { h.line.cut(-1) }) }
+	switch s.kind {
+	case cutOff:
+		cut()
+	case storeless:
+		h.leaveStore(s.lasts)
+		cut()
+	case workerSet:
+		h.process.set(s.by)
+		cut()
+	case workerStops, workerSleeps:
+		while(s.lasts, func() { h.process.stop(s.kind == workerSleeps) }, h.process.wake)
+	case sluggish: // the last answer comes as late as a heartbeat waits, then none does
+		const last = 5950 * time.Millisecond
+		late := last - time.Duration(s.other%200)*time.Millisecond
+		while(12*time.Second, func() { h.line.slowDown(late) }, func() { h.line.slowDown(0) })
+		while(12*time.Second, func() {}, cut)
+	}
+}
+
+func (w *world) strikeLeader(s strike, c *coordinator, while whiler) {
+	alone := func(d time.Duration) {
+		if h := w.pick(s.other, s.aimed); h != nil {
+			w.say("%s reaches %s alone", h.process.name, c.process.name)
+			while(d, func() { h.line.pin(c) }, func() { h.line.pin(nil) })
+		}
+	}
+	switch s.kind {
+	case split:
+		alone(s.lasts)
+		fallthrough
+	case isolated:
+		while(s.lasts, func() { w.part(c, 1) }, func() { w.part(c, -1) })
+	case leaderSet:
+		c.process.set(s.by)
+	case leaderStops: // nobody hears of it meanwhile: not Raft's messages, not calls
+		stop := func() { w.part(c, 1); c.process.stop(s.other%4 == 0) }
+		while(s.lasts, stop, func() { c.process.wake(); w.part(c, -1) })
+		alone(s.lasts + 20*time.Second)
+	}
+}
+
+// foundAnew begins a group of one or three where there is none.
+func (w *world) foundAnew(s strike) {
+	w.found(1+int(s.other%2)*2, false)
+}
+
+// dawn is how long a group that wakes is let go on.
+const dawn = 40 * time.Second
+
+// replace founds a group that takes the crawl over, while the one that has it works on, or is
+// stopped and wakes later: workers come to the new one one by one.
+func (w *world) replace(ctx context.Context, wait *sync.WaitGroup, s strike) {
 	w.mu.Lock()
 	old := w.group
 	hands := slices.Clone(w.hands)
 	w.losses++ // leases end with their group
 	w.mu.Unlock()
-	w.say("another group takes the crawl over")
-	w.found(true)
-	for _, h := range hands {
-		d := time.Duration(w.dice.Int64N(int64(150 * time.Second)))
+	if w.gone(old) {
+		return
+	}
+	if s.kind == revived {
+		for _, c := range old.members {
+			c.process.stop(false)
+		}
+	}
+	w.found(1+int(s.other%2)*2, true)
+	for i, h := range hands {
+		d := time.Duration(w.plan.chance("turn", s.at, i) * float64(s.lasts))
+		if s.kind == revived {
+			d = s.lasts + time.Duration(w.plan.chance("turn", s.at, i)*float64(dawn))
+		}
 		wait.Go(func() {
 			nap(ctx, d)
 			h.line.turn()
 		})
 	}
 	wait.Go(func() {
-		nap(ctx, 150*time.Second)
+		if s.kind == revived {
+			nap(ctx, s.lasts)
+			for _, c := range old.members {
+				c.process.wake()
+			}
+			nap(ctx, dawn)
+		} else {
+			nap(ctx, s.lasts)
+		}
 		for _, h := range hands {
 			h.line.turn()
 		}
@@ -248,29 +210,54 @@ func (w *world) replace(ctx context.Context, wait *sync.WaitGroup) {
 	})
 }
 
-// isolate cuts a coordinator off from the others, who may be its followers.
-func (w *world) isolate(ctx context.Context, i int, d time.Duration) {
-	w.mu.Lock()
-	g := w.group
-	w.mu.Unlock()
-	w.say("coordinator %d is cut off for %v", i, d)
-	g.nodes.Isolate(i)
-	nap(ctx, d)
-	g.nodes.Join(i)
-}
-
-// pick chooses a worker; remove takes it off the list.
-func (w *world) pick(remove bool) *hand {
+// pick chooses a worker, who may now lose what it has; one of those who fetch, if there are any
+// and it is asked for.
+func (w *world) pick(whom uint64, fetching bool) *hand {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.hands) == 0 {
+	among := w.hands
+	if fetching {
+		busy := slices.DeleteFunc(slices.Clone(w.hands), func(h *hand) bool { return h.busyFor() == 0 })
+		if len(busy) > 0 {
+			among = busy
+		}
+	}
+	if len(among) == 0 {
 		return nil
 	}
-	i := w.dice.IntN(len(w.hands))
-	h := w.hands[i]
 	w.losses++
-	if remove {
-		w.hands = append(w.hands[:i:i], w.hands[i+1:]...)
+	return among[whom%uint64(len(among))]
+}
+
+// atWork says whether somebody has been fetching for a while.
+func (w *world) atWork() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.hands, func(h *hand) bool { return h.busyFor() > 3*time.Second })
+}
+
+// remove takes a worker off the list.
+func (w *world) remove(h *hand) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hands = slices.DeleteFunc(w.hands, func(other *hand) bool { return other == h })
+}
+
+// member chooses a coordinator of the newest group: every second time, and if asked for, the one
+// that leads.
+func (w *world) member(whom uint64, leading bool) *coordinator {
+	w.mu.Lock()
+	members := w.group.members
+	w.mu.Unlock()
+	if len(members) == 0 {
+		return nil
 	}
-	return h
+	if leading || whom%2 == 0 {
+		for _, c := range members {
+			if c.log.Leading() {
+				return c
+			}
+		}
+	}
+	return members[whom/2%uint64(len(members))]
 }

@@ -63,6 +63,11 @@ func OpenCrawl(ctx context.Context, store *Store, create bool) (*Crawl, error) {
 	return &Crawl{Store: store, Suffixes: suffixes, versions: map[uint64]settings.Settings{}}, nil
 }
 
+// Over is the same crawl by another way to its store, which another process may have.
+func (c *Crawl) Over(store *Store) *Crawl {
+	return &Crawl{Store: store, Suffixes: c.Suffixes, Codec: c.Codec, versions: map[uint64]settings.Settings{}}
+}
+
 // half refuses a store into which a copy has begun and not ended.
 func half(ctx context.Context, store *Store) error {
 	_, err := store.Get(ctx, layout.Copy)
