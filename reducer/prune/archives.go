@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,12 +88,16 @@ func compareRecords(a, b record) int {
 func (p *pruning) move(ctx context.Context, warc []lsm.WARCFile, pages []pageObject, name string,
 	fates map[string]fate) (*lsm.WARCFile, []record, error) {
 	var records []record
+	sizes, keys := map[layout.Key]int64{}, map[string]layout.Key{} // the records share the keys' memory
+	for _, w := range warc {
+		sizes[w.Key], keys[w.Key] = w.Bytes, w.Key
+	}
 	columns := []string{"html_blob_path", "blob_offset", "blob_length"}
 	for _, o := range pages {
 		skip := o.skipper()
 		err := task.EachRow(ctx, p.env, o.object, columns, func(row *schema.Page) error {
 			if !skip() && fates[row.BlobPath] == moves {
-				records = append(records, record{key: strings.Clone(row.BlobPath), offset: row.BlobOffset,
+				records = append(records, record{key: keys[row.BlobPath], offset: row.BlobOffset,
 					length: row.BlobLength})
 			}
 			return nil
@@ -105,10 +110,6 @@ func (p *pruning) move(ctx context.Context, warc []lsm.WARCFile, pages []pageObj
 		return nil, nil, nil
 	}
 	slices.SortFunc(records, compareRecords)
-	sizes := map[layout.Key]int64{}
-	for _, w := range warc {
-		sizes[w.Key] = w.Bytes
-	}
 	key := task.OutputKey(p.task, name+".warc.gz")
 	file, err := p.copy(ctx, key, records, sizes)
 	return file, records, err
@@ -131,12 +132,16 @@ func (p *pruning) copy(ctx context.Context, key layout.Key, records []record,
 	if err != nil {
 		return nil, err
 	}
-	for i := range records {
-		r := &records[i]
-		if err := p.append(ctx, out, r, sizes[r.key]); err != nil {
-			return nil, fmt.Errorf("copy record at %d of %s: %w", r.offset, r.key, err)
+	buf := make([]byte, pieceBytes)
+	for left := records; len(left) > 0; {
+		near := neighbours(left)
+		if err := p.append(ctx, out, near, sizes[near[0].key], buf); err != nil {
+			return nil, fmt.Errorf("copy record at %d of %s: %w", near[0].offset, near[0].key, err)
 		}
-		r.to, at = at, at+r.length
+		for i := range near {
+			near[i].to, at = at, at+near[i].length
+		}
+		left = left[len(near):]
 	}
 	if err := out.Flush(); err != nil {
 		return nil, fmt.Errorf("scratch file: %w", err)
@@ -161,14 +166,73 @@ func (p *pruning) begin(out io.Writer, key layout.Key) (int64, error) {
 	return w.Offset(), nil
 }
 
-func (p *pruning) append(ctx context.Context, out io.Writer, r *record, size int64) error {
-	src, err := p.env.Open(ctx, r.key, size)
+const (
+	// pieceBytes are read at once: about what a bucket gives in the time in which it
+	// answers a few requests.
+	pieceBytes = 4 << 20
+	// gapBytes are read along rather than asked past.
+	gapBytes = 64 << 10
+)
+
+// neighbours are the first of the records that one request reads; of one that is too
+// large for it, that one.
+func neighbours(records []record) []record {
+	first := &records[0]
+	end := first.offset + first.length
+	n := 1
+	for ; n < len(records); n++ {
+		r := &records[n]
+		next := max(end, r.offset+r.length)
+		if r.key != first.key || r.offset-end > gapBytes || next-first.offset > pieceBytes {
+			break
+		}
+		end = next
+	}
+	return records[:n]
+}
+
+// append copies neighbours.
+func (p *pruning) append(ctx context.Context, out io.Writer, near []record, size int64, buf []byte) error {
+	at, end := near[0].offset, int64(0)
+	for _, r := range near {
+		if r.offset < 0 || r.length < 0 || r.offset > size || r.length > size-r.offset {
+			return fmt.Errorf("%d bytes at %d are not in %d bytes", r.length, r.offset, size)
+		}
+		end = max(end, r.offset+r.length)
+	}
+	src, err := p.env.Open(ctx, near[0].key, size)
 	if err != nil {
 		return err
 	}
 	defer task.CloseReader(src)
-	n, err := io.Copy(out, io.NewSectionReader(src, r.offset, r.length))
-	if err == nil && n != r.length {
+	for len(near) == 1 && end-at > int64(len(buf)) {
+		if err := readFull(src, buf, at); err != nil {
+			return err
+		}
+		if _, err := out.Write(buf); err != nil {
+			return err
+		}
+		at += int64(len(buf))
+	}
+	if err := readFull(src, buf[:end-at], at); err != nil {
+		return err
+	}
+	for _, r := range near {
+		from := max(r.offset, at)
+		if _, err := out.Write(buf[from-at : r.offset+r.length-at]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFull fills buf from an offset on.
+func readFull(src io.ReaderAt, buf []byte, at int64) error {
+	n, err := src.ReadAt(buf, at)
+	if n == len(buf) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return err

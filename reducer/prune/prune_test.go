@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -295,6 +296,59 @@ func TestJoins(t *testing.T) {
 	}
 	w.b.Manifest = before
 	w.pages()
+}
+
+// counting counts the reads of archives.
+type counting struct {
+	objstore.Store
+	reads int
+}
+
+func (c *counting) ReadAt(ctx context.Context, key string, p []byte, off int64) (int, error) {
+	if strings.HasSuffix(key, ".warc.gz") {
+		c.reads++
+	}
+	return c.Store.ReadAt(ctx, key, p, off)
+}
+
+// TestRequestsOfAJoin: records that lie near each other are moved with one request,
+// one that is larger than a request is moved whole.
+func TestRequestsOfAJoin(t *testing.T) {
+	const rounds = 6
+	for _, test := range []struct{ bytes, most int }{
+		{9000, rounds},
+		// What is before the large record, that in two, and what is behind it.
+		{5 << 20, 4 * rounds},
+	} {
+		w := newWorld(t)
+		noise := make([]byte, test.bytes)
+		dice := rand.NewChaCha8([32]byte{1})
+		for range rounds {
+			w.round(site, func(url string) string {
+				body := noise[:9000]
+				if url == site[3] {
+					body = noise
+				}
+				_, _ = dice.Read(body) // never fails
+				return string(body)
+			})
+		}
+		what := jobs.Prune{Fetches: w.b.Manifest.Now - 1, Links: w.b.Manifest.Now - 1, Versions: 99}
+		w.prune(what)
+		was := len(w.pages())
+		store := &counting{Store: w.store}
+		e := twin.Env(store, t.TempDir(), settings.Settings{}, w.b.Suffixes)
+		m, counts, err := run(t.Context(), e, w.spec(what))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.b.Manifest = m; len(w.pages()) != was || counts[prune.CountJoined] < rounds-1 {
+			t.Errorf("%d pages of %d: %v", len(w.pages()), was, counts)
+		}
+		if store.reads > test.most {
+			t.Errorf("%d reads of %d archives with %d records", store.reads, rounds, rounds*len(site))
+		}
+	}
 }
 
 // TestTwoMonths: under retention the append tables and archives stay as large as
