@@ -109,6 +109,7 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 		if err != nil {
 			return err
 		}
+		keep.Snapshots = max(keep.Snapshots-1, 1) // the job's own will be one of them
 		swept, err := l.Sweep(ctx, keep)
 		if err != nil {
 			return err

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"seine/formats/catalog/catalogtest"
 	"seine/formats/layout"
@@ -56,4 +61,30 @@ func TestVersionsOfAPage(t *testing.T) {
 		}
 	}
 	line{}.run(t, "page", "--version", "prior", catalogtest.About, "--store", dir).must(t, exitNoCrawl)
+}
+
+// TestPlanOfAPrune: a dry run tells what the deed deletes, though the deed's own snapshot
+// takes the place of one that was kept for its number.
+func TestPlanOfAPrune(t *testing.T) {
+	dir, b := fabricated(t)
+	for b.Manifest.N < 24 {
+		b.Job("compact").Commit()
+	}
+	if err := b.Store.WriteTo(dir); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-100 * 24 * time.Hour)
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, old, old))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := must(t, dir, "prune", "--dry-run")
+	deed := must(t, dir, "prune")
+	const want = "1 objects of no kept snapshot deleted, 15 commits cut"
+	if !strings.Contains(strings.ReplaceAll(plan, "would be ", ""), want) || !strings.Contains(deed, want) {
+		t.Errorf("plan:\n%s\ndeed:\n%s", plan, deed)
+	}
+	must(t, dir, "check")
 }
