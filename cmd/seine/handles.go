@@ -38,7 +38,7 @@ func (a *app) putVersion(ctx context.Context, c *node.Crawl,
 		s.Blocks = slices.Clone(newest.Blocks)
 		from, err := change(&s)
 		if err == nil {
-			if err = s.Fill().Validate(); err != nil {
+			if err = s.Fill().ValidateAfter(newest.Fill()); err != nil {
 				err = usagef("%w; `seine settings --help` lists them, with their defaults", err)
 			}
 		}

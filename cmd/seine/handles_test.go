@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"seine/formats/layout"
 	"seine/formats/schema"
 	"seine/mapper/webtest"
 )
@@ -253,4 +256,33 @@ func TestHandlesOfARunningCrawl(t *testing.T) {
 		t.Error("no URL ended as blocked")
 	}
 	verb("check")
+}
+
+// TestHandlesOfOldSettings: what an older build let pass keeps no block and no pause
+// from being put; a change that is wrong itself is refused as ever.
+func TestHandlesOfOldSettings(t *testing.T) {
+	_, store := aCrawl(t)
+	path := filepath.Join(store, layout.Settings(1))
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body = bytes.Replace(body, []byte(`"version": 1,`), []byte(`"version": 1, "retention": "1h0m0s",`), 1)
+	if err := os.WriteFile(path, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, store, "settings"); !strings.Contains(out, "1h0m0s  ") {
+		t.Fatalf("the settings are not those of an older build:\n%s", out)
+	}
+	seine := func(code int, args ...string) run {
+		t.Helper()
+		return line{}.run(t, append(args, "--store", store)...).must(t, code)
+	}
+	seine(exitOK, "block", "domain:a.test", "--reason", "they asked")
+	seine(exitOK, "pause")
+	seine(exitOK, "resume")
+	if r := seine(exitUsage, "settings", "set", "retention=2h"); !strings.Contains(r.err, "retention: 2h0m0s is outside") {
+		t.Errorf("set: %s", r.err)
+	}
+	seine(exitOK, "settings", "set", "retention=2d")
 }

@@ -149,3 +149,22 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		}
 	}
 }
+
+// TestValidateAfter: what was wrong before is not the fault of a change, all else is.
+func TestValidateAfter(t *testing.T) {
+	old := Settings{Retention: Duration(time.Hour)}.Fill()
+	blocked := old
+	blocked.Blocks = []Block{{What: "domain:a.test", By: "me", At: 1}}
+	if err := blocked.ValidateAfter(old); err != nil {
+		t.Errorf("a block: %v", err)
+	}
+	blocked.Blocks[0].What = "site:a.test"
+	if err := blocked.ValidateAfter(old); err == nil || strings.Contains(err.Error(), "retention") {
+		t.Errorf("a block of nothing: %v", err)
+	}
+	worse := old
+	worse.Retention /= 2
+	if err := worse.ValidateAfter(old); err == nil {
+		t.Error("another retention below the least passes")
+	}
+}

@@ -5,14 +5,34 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Validate reports every value that is out of range or contradicts another, of
 // settings that are filled.
-func (s Settings) Validate() error {
-	var faults []error
+func (s Settings) Validate() error { return joined(s.faults()) }
+
+// ValidateAfter reports what Validate does, but for what is wrong with the version
+// before as well: one that an older build let pass must not keep a block or a pause
+// from being put. Both are filled.
+func (s Settings) ValidateAfter(old Settings) error {
+	known := map[string]bool{}
+	for _, f := range old.faults() {
+		known[f.Error()] = true
+	}
+	return joined(slices.DeleteFunc(s.faults(), func(f error) bool { return known[f.Error()] }))
+}
+
+func joined(faults []error) error {
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	return nil
+}
+
+func (s Settings) faults() (faults []error) {
 	fault := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf(format, args...))
 	}
@@ -46,11 +66,7 @@ func (s Settings) Validate() error {
 	faults = append(faults, s.contradictions()...)
 	faults = append(faults, s.ruleFaults()...)
 	faults = append(faults, s.networkFaults()...)
-	faults = append(faults, s.termFaults()...)
-	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("settings: %w", err)
-	}
-	return nil
+	return append(faults, s.termFaults()...)
 }
 
 // CheckAgent says whether a text can name us in robots.txt.

@@ -212,7 +212,7 @@ func (c *Crawl) ChangeSettings(ctx context.Context,
 		if err != nil {
 			return 0, false, err
 		}
-		if err := to.Fill().Validate(); err != nil {
+		if err := to.Fill().ValidateAfter(old.Fill()); err != nil {
 			return 0, false, err
 		}
 		if to.GroupByHost != old.GroupByHost {
