@@ -295,7 +295,11 @@ func (c *copying) object(ctx context.Context, p *plan, it item) error {
 		}
 	}
 	if c.o.Verify {
-		if err := c.verify(ctx, it); err != nil {
+		err := c.verify(ctx, it)
+		if errors.Is(err, errSwept) && !p.needed[it.key] {
+			return nil // there is nothing left to compare it with
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -408,6 +412,9 @@ func read(ctx context.Context, s objstore.Store, it item, w io.Writer) error {
 	return nil
 }
 
+// errSwept: an object is gone from the source.
+var errSwept = errors.New("it is gone from the source")
+
 // verify compares what both stores give.
 func (c *copying) verify(ctx context.Context, it item) error {
 	if strings.HasPrefix(it.key, layout.CommitPrefix) {
@@ -415,6 +422,9 @@ func (c *copying) verify(ctx context.Context, it item) error {
 	}
 	ours, theirs := sha256.New(), sha256.New()
 	if err := read(ctx, c.src, it, ours); err != nil {
+		if errors.Is(err, objstore.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", errSwept, err)
+		}
 		return fmt.Errorf("verify %s: the source: %w", it.key, err)
 	}
 	if err := read(ctx, c.dst, it, theirs); err != nil {

@@ -332,6 +332,38 @@ func TestSweptSource(t *testing.T) {
 	}
 }
 
+// deleting is a source in which a sweep deletes each object that the newest snapshot
+// does not name as soon as it has been read once.
+type deleting struct {
+	objstore.Store
+	key func(string) bool
+}
+
+func (d *deleting) Get(ctx context.Context, key string) ([]byte, error) {
+	body, err := d.Store.Get(ctx, key)
+	if err == nil && d.key(key) {
+		err = d.Delete(ctx, key)
+	}
+	return body, err
+}
+
+// TestSweptBeforeItIsVerified: what was copied and is gone since cannot be compared, and
+// is nothing that the snapshot needs; what it needs has to be there.
+func TestSweptBeforeItIsVerified(t *testing.T) {
+	for _, test := range []struct {
+		name, of string
+		fails    bool
+	}{{"of an open round", "c0.pages", false}, {"needed", "pages.parquet.urls", true}} {
+		src, dst := mem.New(), mem.New()
+		aCrawl(t, src, 3, 1)
+		source := &deleting{src, func(key string) bool { return strings.Contains(key, test.of) }}
+		_, err := transfer.Run(t.Context(), source, dst, transfer.Options{Verify: true})
+		if test.fails != errors.Is(err, objstore.ErrNotExist) || !test.fails && err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
 // TestLargeObject goes through a scratch file.
 func TestLargeObject(t *testing.T) {
 	src, dst := mem.New(), mem.New()
