@@ -30,12 +30,13 @@ func Empty() *Manifest { return &Manifest{Format: 1, Tables: map[string][]Run{}}
 // end by doubling steps. A commit that is damaged, or missing below one that is
 // there, is an error.
 func Head(ctx context.Context, src Source, from *Manifest) (*Manifest, error) {
-	for {
+	for hint := true; ; {
 		if from == nil {
 			var err error
-			if from, err = src.near(ctx); err != nil {
+			if from, err = src.near(ctx, hint); err != nil {
 				return nil, err
 			}
+			hint = false // it may be of long ago, and what it names remembered by a cache
 		}
 		c, err := src.commit(ctx, from.N+1)
 		if err != nil || c == nil {
@@ -51,14 +52,19 @@ func Head(ctx context.Context, src Source, from *Manifest) (*Manifest, error) {
 	}
 }
 
-// near is a snapshot near the newest one.
-func (s Source) near(ctx context.Context) (*Manifest, error) {
-	if n, err := s.hinted(ctx); err != nil {
-		return nil, err
-	} else if n > 0 {
-		m, err := At(ctx, s, n)
-		if err == nil || !errors.Is(err, ErrExpired) {
-			return m, err
+// near is a snapshot near the newest one: that of the hint, if it is to be followed and
+// has not expired, else the newest.
+func (s Source) near(ctx context.Context, hint bool) (*Manifest, error) {
+	if hint {
+		n, err := s.hinted(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			m, err := At(ctx, s, n)
+			if err == nil || !errors.Is(err, ErrExpired) {
+				return m, err
+			}
 		}
 	}
 	n, err := s.last(ctx)

@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -435,6 +436,38 @@ func TestExpiryInOrder(t *testing.T) {
 				time.Sleep(day)
 				o.Now = time.Now()
 			}
+		}
+	})
+}
+
+// A hint of long ago, and a memory of the commits that it leads to from before they
+// expired, do not keep anyone from the newest snapshot.
+func TestHintOfLongAgo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, mem.New())
+		days(c, 60)
+		memo := c.env
+		memo.Store = objstore.NewMemo(c.store, objstore.MemoOptions{
+			Changes: func(key string) bool { return key == layout.Latest }})
+		_, err := memo.Snapshot(t.Context(), 20)
+		c.must(err)
+		o := options()
+		o.Retention = 20 * day
+		_, err = sweep.Run(t.Context(), c.env, o)
+		c.must(err)
+		c.must(c.store.Put(t.Context(), layout.Latest, objstore.Bytes(lsm.Hint(20)), objstore.PutOptions{}))
+		gets := 0
+		source := memo.Source()
+		get := source.Get
+		source.Get = func(ctx context.Context, key layout.Key) ([]byte, error) {
+			if gets++; gets > 1000 {
+				return nil, errors.New("no end")
+			}
+			return get(ctx, key)
+		}
+		head, err := lsm.Head(t.Context(), source, nil)
+		if err != nil || head.N != c.head.N {
+			t.Errorf("the newest is %+v, %v", head, err)
 		}
 	})
 }
