@@ -331,3 +331,27 @@ func TestExpired(t *testing.T) {
 		t.Errorf("commit 8 left out: %v", r.Findings)
 	}
 }
+
+// TestTwiceWithoutFetches: where retention has taken the fetches, and parts may have been
+// joined, a page that is there twice for a round is still found.
+func TestTwiceWithoutFetches(t *testing.T) {
+	for twice, want := range []bool{false, true} {
+		b := catalogtest.Small()
+		j := b.Job("round")
+		j.List(catalogtest.Home)
+		j.Page(catalogtest.Home, "the home page, once more")
+		if want {
+			j.Pages = append(j.Pages, j.Pages[0])
+		}
+		j.Commit()
+		c, _ := crawl(t, b)
+		m := *b.Manifest
+		m.Parts = slices.Clone(m.Parts)
+		part := &m.Parts[len(m.Parts)-1]
+		part.Pruned, part.Tables = true, map[string][]lsm.Object{schema.Pages: part.Tables[schema.Pages]}
+		r := run(t, c, &m, audit.Options{})
+		if got := slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Check == "pages" }); got != want {
+			t.Errorf("%d more: %v", twice, r.Findings)
+		}
+	}
+}
