@@ -3,7 +3,7 @@
 //
 //	crawl                                   what a crawl is: format, normaliser, suffix list
 //	settings/VVVVVVVV                       a version of the settings
-//	commits/NNNNNNNNNN                      commit N; no gaps
+//	commits/NNNNNNNNNN                      commit N; no gaps; of old ones the head
 //	LATEST                                  a hint: the last commit its writer knew
 //	copy                                    a copy into this store has begun and not ended
 //	uploads/DIGEST                          what a submit (seeds) or a setting (lists) brings along
