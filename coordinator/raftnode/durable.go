@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -91,12 +92,46 @@ func Durable(o DurableOptions) (*Node, error) {
 	for _, m := range o.Bootstrap {
 		servers = append(servers, raft.Server{ID: raft.ServerID(m.ID), Address: raft.ServerAddress(m.Address)})
 	}
-	n, err := open(durableConfig(o), store, snapshots, transport, servers, o.Warnings)
+	f := newFSM()
+	n, err := open(durableConfig(o), f, &disk{store, folder, f}, snapshots, transport, servers, o.Warnings)
 	if err != nil {
 		return nil, errors.Join(err, transport.Close(), store.Close(), meta.Close())
 	}
 	n.closers = []io.Closer{transport, store, meta}
 	return n, nil
+}
+
+// disk is a log on a disk. Once it cannot be written it never can again before it is opened anew (a
+// file that is full stays the last one, also when there is room for another), and a node without a
+// log only disturbs the others' elections: so it ends.
+type disk struct {
+	*wal.WAL
+	folder string
+	fsm    *fsm
+}
+
+// StoreLogs implements raft.LogStore.
+func (d *disk) StoreLogs(logs []*raft.Log) error {
+	err := d.WAL.StoreLogs(logs)
+	if err != nil {
+		d.fsm.mu.Lock()
+		defer d.fsm.mu.Unlock()
+		d.fsm.fail(fmt.Errorf("write the coordinator's log in %s: %w%s; then start this node again, with "+
+			"the same command: what the group knows is not lost", d.folder, err, d.advice()))
+	}
+	return err
+}
+
+// advice says what to do about a log that cannot be written.
+func (d *disk) advice() string {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.folder, &s); err != nil {
+		return fmt.Sprintf(" (%v): mend the disk", err)
+	}
+	if left := int64(s.Bavail) * s.Bsize; left < 2*segmentBytes {
+		return fmt.Sprintf(": the disk is full, %d bytes are left: make room for %d", left, 2*segmentBytes)
+	}
+	return ": mend the disk"
 }
 
 func durableConfig(o DurableOptions) *raft.Config {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +175,52 @@ func TestMembership(t *testing.T) {
 	}
 	if _, err := second.Apply(t.Context(), join(t, "b")); err != nil {
 		t.Errorf("the member that is left cannot go on: %v", err)
+	}
+}
+
+// A node that cannot write its log any more says so and why, and the others go on; once the disk is
+// mended it comes back.
+func TestDiskThatTakesNoMore(t *testing.T) {
+	g, nodes := newNetGroup(t, 3)
+	sick := g.leader(nodes...)
+	log, kept := filepath.Join(sick.dir, "log"), filepath.Join(sick.dir, "kept")
+	if err := os.Rename(log, kept); err != nil { // there is no place for the next file
+		t.Fatal(err)
+	}
+	large := strings.Repeat("x", 1<<20)
+	rest := without(nodes, sick)
+	for i := 0; !closed(sick.Failed()); i++ {
+		if i > 2*segmentBytes>>20 {
+			t.Fatal("two files of the log are full, and the node has not failed")
+		}
+		_, _ = sick.Apply(t.Context(), join(t, fmt.Sprint(i, large))) // the last one fails
+	}
+	err := sick.Failure()
+	if err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "start this node") {
+		t.Errorf("it failed for %v, want the folder of its log and what to do", err)
+	}
+	next := g.leader(rest...)
+	if err := next.Catchup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sick.stop()
+	if err := os.Rename(kept, log); err != nil {
+		t.Fatal(err)
+	}
+	back := g.start(sick.ID, sick.dir, g.port(sick.Address), nil)
+	if _, err := next.Apply(t.Context(), join(t, "late")); err != nil {
+		t.Fatal(err)
+	}
+	want := known(next.Node)
+	until(t, "the node has caught up", func() bool { return known(back.Node) == want })
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

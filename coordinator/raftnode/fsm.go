@@ -20,6 +20,8 @@ type fsm struct {
 	failure error         // set before
 }
 
+func newFSM() *fsm { return &fsm{state: state.New(), failed: make(chan struct{})} }
+
 // applied is what Apply hands to the caller of raft.Apply.
 type applied struct {
 	result state.Result
@@ -44,11 +46,18 @@ func (f *fsm) Apply(entry *raft.Log) any {
 		r, err = state.Apply(f.state, c)
 	}
 	if err != nil {
-		f.failure = fmt.Errorf("entry %d: %w", entry.Index, err)
-		close(f.failed)
+		f.fail(fmt.Errorf("entry %d: %w", entry.Index, err))
 		return applied{err: f.failure}
 	}
 	return applied{result: r}
+}
+
+// fail ends the node, for the first reason that it has. The caller holds mu.
+func (f *fsm) fail(err error) {
+	if f.failure == nil {
+		f.failure = err
+		close(f.failed)
+	}
 }
 
 // Snapshot implements raft.FSM. It is called between two entries.

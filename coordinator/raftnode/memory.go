@@ -41,7 +41,7 @@ func Memory(n int, warnings io.Writer) (*MemoryGroup, error) {
 		g.Join(i)
 	}
 	for i := range n {
-		node, err := open(memoryConfig(servers[i].ID, n), raft.NewInmemStore(),
+		node, err := open(memoryConfig(servers[i].ID, n), newFSM(), raft.NewInmemStore(),
 			raft.NewInmemSnapshotStore(), g.wires[i], servers, warnings)
 		if err != nil {
 			return nil, errors.Join(err, g.Close())

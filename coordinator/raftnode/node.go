@@ -4,7 +4,8 @@
 //
 // A command that was applied is in the log of a majority. One that returned an
 // error may or may not be: the next leader knows. A node that meets a command
-// which it does not know stops following the log and says so by Failed.
+// which it does not know, or whose disk takes no more of the log, stops following
+// the log and says so by Failed.
 //
 // All methods may be called concurrently.
 package raftnode
@@ -51,9 +52,9 @@ type entries interface {
 	raft.StableStore
 }
 
-// open starts a node; group, if any, is written as the first configuration when
-// the store is empty.
-func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
+// open starts a node that applies to f; group, if any, is written as the first
+// configuration when the store is empty.
+func open(config *raft.Config, f *fsm, store entries, snapshots raft.SnapshotStore,
 	transport raft.Transport, group []raft.Server, warnings io.Writer) (*Node, error) {
 	if warnings == nil {
 		warnings = io.Discard
@@ -62,7 +63,6 @@ func open(config *raft.Config, store entries, snapshots raft.SnapshotStore,
 		Name: "raft", Level: hclog.Warn, Output: warnings})
 	changes := make(chan bool, 16)
 	config.NotifyCh = changes
-	f := &fsm{state: state.New(), failed: make(chan struct{})}
 	known, err := raft.HasExistingState(store, store, snapshots)
 	if err != nil {
 		return nil, fmt.Errorf("read the coordinator's log: %w", err)
@@ -186,7 +186,8 @@ func (n *Node) Leading() bool { return n.raft.State() == raft.Leader }
 // Entries is how many entries of the log, those of Raft itself among them, this node has applied.
 func (n *Node) Entries() uint64 { return n.raft.AppliedIndex() }
 
-// Failed is closed when the node met a command that it does not know.
+// Failed is closed when the node met a command that it does not know, or could
+// not write its log.
 func (n *Node) Failed() <-chan struct{} { return n.fsm.failed }
 
 // Failure says why, after Failed is closed.
