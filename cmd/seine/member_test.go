@@ -32,6 +32,7 @@ func TestMembers(t *testing.T) {
 	if out := c.members("transfer", stays.name()); !strings.Contains(out, "leads") || c.leader() != stays {
 		t.Errorf("after a transfer to %s:\n%s", stays.name(), out)
 	}
+	c.members("transfer", stays.name()) // it is so already
 	gone.end(syscall.SIGKILL)
 	if out := c.members("remove", gone.name()); strings.Contains(out, gone.name()) {
 		t.Errorf("%s is still there:\n%s", gone.name(), out)

@@ -62,6 +62,9 @@ func (l local) Transfer(ctx context.Context, m api.MemberRef) error {
 	if err != nil {
 		return err
 	}
+	if to.ID == l.id && l.raft.Leading() {
+		return nil // as it was asked for
+	}
 	return away(l.raft.Transfer(ctx, to))
 }
 
