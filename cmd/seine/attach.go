@@ -214,8 +214,8 @@ func blocked(job api.Job) error {
 	for _, s := range job.Stages {
 		for _, t := range s.Tasks {
 			if t.Phase == state.Failed {
-				reason = fmt.Sprintf("%s of partitions %s failed %d times: %s", s.Stage, t.Range,
-					t.Failures, t.Error)
+				reason = fmt.Sprintf("%s of partitions %s failed %d times, last at worker %s: %s",
+					s.Stage, t.Range, t.Failures, t.Worker, t.Error)
 			}
 		}
 	}

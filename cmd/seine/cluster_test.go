@@ -87,6 +87,7 @@ type settlement struct {
 	store func(id string) string                          // as a process names it; nil: the cluster's
 	wire  func(from, to, address string) (reached string) // an address as from sees it; nil: itself
 	delay time.Duration                                   // of the crawl; 0: killDelay
+	disk  func(id string) string                          // a process's own folder; nil: below the cluster's
 }
 
 // onBucket puts the crawl into a bucket of an S3 server that the test starts.
@@ -174,6 +175,14 @@ func (c *cluster) reachedAll(from string, api []string) string {
 
 func nodeID(i int) string { return fmt.Sprintf("n%d", i+1) }
 
+// disk is the folder that is a process's own.
+func (c *cluster) disk(id string) string {
+	if c.settle.disk == nil {
+		return filepath.Join(c.folder, id)
+	}
+	return c.settle.disk(id)
+}
+
 // named is the store as a process names it.
 func (c *cluster) named(id string) string {
 	if c.settle.store == nil {
@@ -209,7 +218,7 @@ func (c *cluster) startAll(workers int) {
 		name := fmt.Sprintf("w%d", i+1)
 		d := &daemon{program: c.seined, log: filepath.Join(c.folder, name+".log"), env: c.settle.env,
 			args: []string{"worker", "--coordinator", c.reachedAll(name, api), "--scratch",
-				filepath.Join(c.folder, name), "--store", c.named(name)}}
+				c.disk(name), "--store", c.named(name)}}
 		d.start(c.t)
 		c.workers = append(c.workers, d)
 	}
@@ -218,7 +227,7 @@ func (c *cluster) startAll(workers int) {
 
 func (c *cluster) coordinator(id, api, raft string, how ...string) *daemon {
 	d := &daemon{program: c.seined, log: filepath.Join(c.folder, id+".log"), env: c.settle.env,
-		args: append([]string{"coordinator", "--id", id, "--data", filepath.Join(c.folder, id), "--store",
+		args: append([]string{"coordinator", "--id", id, "--data", c.disk(id), "--store",
 			c.named(id), "--listen", api, "--raft", raft}, how...)}
 	return d
 }

@@ -60,18 +60,25 @@ func TestFullStore(t *testing.T) {
 		t.Errorf("a full store ends the crawl with %v, want exit status %d and the reason:\n%s", err,
 			exitStorage, said.String())
 	}
-	advice := regexp.MustCompile("`seine round rerun ([0-9]+) --failed`")
-	blocked := advice.FindStringSubmatch(said.String())
-	if blocked == nil {
-		t.Fatalf("it does not say what to do:\n%s", said.String())
-	}
 	c.check()
 	sick.suffer(well)
-	c.must("round", "rerun", blocked[1], "--failed")
+	c.rerun(said.String())
 	if err := c.crawl(web, c.urls); err != nil {
 		t.Fatal(err)
 	}
 	c.faultless(web, calm)
+}
+
+var rerunAdvice = regexp.MustCompile("`seine round rerun ([0-9]+) --failed`")
+
+// rerun does what a command that met a blocked round advises.
+func (c *cluster) rerun(said string) {
+	c.t.Helper()
+	advice := rerunAdvice.FindStringSubmatch(said)
+	if advice == nil {
+		c.t.Fatalf("it does not say what to do:\n%s", said)
+	}
+	c.must("round", "rerun", advice[1], "--failed")
 }
 
 // faultless judges a crawl whose store was ill, but whose processes lived: its tables are those of
