@@ -182,19 +182,21 @@ func TestMembership(t *testing.T) {
 // mended it comes back.
 func TestDiskThatTakesNoMore(t *testing.T) {
 	g, nodes := newNetGroup(t, 3)
-	sick := g.leader(nodes...)
+	sick := g.leader(nodes...) // a busy machine may choose another meanwhile
 	log, kept := filepath.Join(sick.dir, "log"), filepath.Join(sick.dir, "kept")
 	if err := os.Rename(log, kept); err != nil { // there is no place for the next file
 		t.Fatal(err)
 	}
-	large := strings.Repeat("x", 1<<20)
-	rest := without(nodes, sick)
-	for i := 0; !closed(sick.Failed()); i++ {
-		if i > 2*segmentBytes>>20 {
-			t.Fatal("two files of the log are full, and the node has not failed")
+	large := strings.Repeat("x", 256<<10)
+	for written := 0; written < 2*segmentBytes && !closed(sick.Failed()); {
+		for _, n := range nodes {
+			if _, err := n.Apply(t.Context(), join(t, fmt.Sprint(written, large))); err == nil {
+				written += len(large)
+			}
 		}
-		_, _ = sick.Apply(t.Context(), join(t, fmt.Sprint(i, large))) // the last one fails
 	}
+	until(t, "the node has failed", func() bool { return closed(sick.Failed()) })
+	rest := without(nodes, sick)
 	err := sick.Failure()
 	if err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "start this node") {
 		t.Errorf("it failed for %v, want the folder of its log and what to do", err)
