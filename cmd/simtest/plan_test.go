@@ -84,20 +84,3 @@ func TestFatesAreOfTheRequest(t *testing.T) {
 		t.Errorf("a request takes %v in the mean", mean)
 	}
 }
-
-// TestRunsFollowTheirPlan: two runs of one seed are struck by the same faults, in the
-// same order, whatever order their goroutines ran in.
-func TestRunsFollowTheirPlan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two runs; they are made without the race detector")
-	}
-	a, b := stormy(t, 3, fence{}, false), stormy(t, 3, fence{}, false)
-	n := min(len(a.strikes), len(b.strikes))
-	if n < 10 {
-		t.Fatalf("only %d and %d strikes", len(a.strikes), len(b.strikes))
-	}
-	if want := (plan{seed: 3}).first(n); !slices.Equal(a.strikes[:n], want) ||
-		!slices.Equal(b.strikes[:n], want) {
-		t.Errorf("runs were struck by\n%v and\n%v, want\n%v", a.strikes[:n], b.strikes[:n], want)
-	}
-}

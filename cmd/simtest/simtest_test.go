@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
 
-// TestRulesHold is a short batch of what the command does.
+// TestRulesHold is a short batch of what the command does: one run. It is struck as its
+// seed plans it, whatever order its goroutines run in.
 func TestRulesHold(t *testing.T) {
 	found, was := simulate(t, 1, fence{}, false)
 	for _, what := range found {
@@ -13,11 +16,15 @@ func TestRulesHold(t *testing.T) {
 	if was.faults < 100 {
 		t.Errorf("only %d faults", was.faults)
 	}
+	if want := (plan{seed: 1}).first(len(was.strikes)); !slices.Equal(was.strikes, want) {
+		t.Errorf("it was struck by\n%v, want\n%v", was.strikes, want)
+	}
 }
 
 // TestMissingFencesAreSeen leaves out one fence at a time: a rule breaks, and it is
-// seen; with the fence in its place, under the same faults, none does. This proves that
-// TestRulesHold can fail, and by what.
+// seen. This proves that TestRulesHold can fail, and by what. What shows only in that a
+// crawl does not end may be the faults' own doing: then it must end with the fence in its
+// place, under the same faults. (For all of them: -aim.)
 func TestMissingFencesAreSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs; they are made without the race detector")
@@ -31,6 +38,9 @@ func TestMissingFencesAreSeen(t *testing.T) {
 					continue
 				}
 				t.Logf("seed %d: %s", seed, found[0])
+				if !strings.Contains(found[0], "does not end") {
+					return
+				}
 				for _, what := range stormy(t, seed, f.mended(), false).broken {
 					t.Errorf("with the fence in its place, %s (go run ./cmd/simtest -seed %d -runs 1 -v%s)",
 						what, seed, f.mended().flags())
